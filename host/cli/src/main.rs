@@ -1,0 +1,2 @@
+//! The `damper` binary.
+fn main() {}
