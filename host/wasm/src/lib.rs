@@ -1,1 +1,31 @@
-//! damper-wasm
+//! Runs guests: the only crate that names wasmtime.
+//!
+//! Owns the engine, the code cache, instances, limits and what guests can import. Knows
+//! nothing of profiles, verdict policy or the journal: `dispatch` hands it a component, a
+//! row's grants and limits and one call, and gets an answer or a named failure back.
+
+mod bindings;
+mod cache;
+mod compile;
+mod engine;
+mod failure;
+mod hooks;
+mod imports;
+mod limits;
+mod log;
+mod manifest;
+mod plugin;
+mod runtime;
+mod state;
+mod ticker;
+mod wasi;
+
+pub use cache::CacheError;
+pub use compile::{CompileError, CompilerCommand, compile_child};
+pub use failure::GuestFailure;
+pub use hooks::{Answer, ConfigError, describe};
+pub use imports::files::{FileGrant, Grants};
+pub use limits::{Ceilings, LimitHit, LimitKey, Limits};
+pub use manifest::{API_VERSION, Hook, Manifest, ManifestError, append_manifest, read_manifest};
+pub use plugin::{Guest, LoadError, Plugin};
+pub use runtime::{Runtime, RuntimeSettings, StartError};

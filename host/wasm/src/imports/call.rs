@@ -1,0 +1,205 @@
+//! `types.call`: the facts of the call that a guest is asked about.
+
+use std::{path::PathBuf, sync::Arc};
+
+use damper_call as host;
+use wasmtime::component::Resource;
+
+use crate::{
+    bindings::damper::plugin::types::{
+        ApprovalPolicy, Command, Dialect, EffectClass, Host, HostCall, ModeBinding, ToolSource,
+    },
+    state::GuestState,
+};
+
+/// The call as guests see it, with the facts about the machine that it carries along.
+#[derive(Debug, Clone)]
+pub(crate) struct CallFacts {
+    pub(crate) call: Arc<host::ToolCall>,
+    pub(crate) machine: Arc<Machine>,
+}
+
+/// What guests may know of the machine: gathered once, when the host starts.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Machine {
+    pub(crate) home: Option<PathBuf>,
+    pub(crate) temp_roots: Vec<PathBuf>,
+}
+
+impl Machine {
+    /// Reads the environment of the host.
+    pub(crate) fn of_this_host() -> Self {
+        let mut temp_roots: Vec<PathBuf> = ["TMPDIR", "TMP", "TEMP"]
+            .iter()
+            .filter_map(std::env::var_os)
+            .map(PathBuf::from)
+            .collect();
+        if cfg!(unix) {
+            temp_roots.push(PathBuf::from("/tmp"));
+        }
+        temp_roots.retain(|root| root.is_absolute());
+        temp_roots.sort();
+        temp_roots.dedup();
+        let home = std::env::var_os("HOME")
+            .map(PathBuf::from)
+            .filter(|home| home.is_absolute());
+        Self { home, temp_roots }
+    }
+}
+
+fn text(path: &std::path::Path) -> String {
+    path.to_string_lossy().into_owned()
+}
+
+impl Host for GuestState {}
+
+type Answer<T> = wasmtime::Result<T>;
+
+impl GuestState {
+    fn facts(&self, call: &Resource<CallFacts>) -> Answer<&CallFacts> {
+        Ok(self.table.get(call)?)
+    }
+}
+
+impl HostCall for GuestState {
+    fn id(&mut self, call: Resource<CallFacts>) -> Answer<String> {
+        Ok(self.facts(&call)?.call.id.to_string())
+    }
+
+    fn tool(&mut self, call: Resource<CallFacts>) -> Answer<String> {
+        Ok(self.facts(&call)?.call.tool.name.clone())
+    }
+
+    fn source(&mut self, call: Resource<CallFacts>) -> Answer<ToolSource> {
+        Ok(match &self.facts(&call)?.call.tool.source {
+            host::ToolSource::Native => ToolSource::Native,
+            host::ToolSource::Plugin(row) => ToolSource::Plugin(row.to_string()),
+        })
+    }
+
+    fn arguments(&mut self, call: Resource<CallFacts>) -> Answer<String> {
+        Ok(self.facts(&call)?.call.arguments.to_string())
+    }
+
+    fn command(&mut self, call: Resource<CallFacts>) -> Answer<Option<Command>> {
+        let call = &self.facts(&call)?.call;
+        let Some((text, argument)) = call.command.as_ref().zip(call.tool.command.as_ref()) else {
+            return Ok(None);
+        };
+        let dialect = match &argument.dialect {
+            host::Dialect::Bash => Dialect::Bash,
+            host::Dialect::Powershell => Dialect::Powershell,
+            host::Dialect::Cmd => Dialect::Cmd,
+            host::Dialect::Other(name) => Dialect::Other(name.clone()),
+        };
+        Ok(Some(Command {
+            text: text.clone(),
+            dialect,
+        }))
+    }
+
+    fn paths(&mut self, call: Resource<CallFacts>) -> Answer<Vec<String>> {
+        Ok(self.facts(&call)?.call.paths.clone())
+    }
+
+    fn roots(&mut self, call: Resource<CallFacts>) -> Answer<Vec<String>> {
+        Ok(self
+            .facts(&call)?
+            .call
+            .session
+            .roots
+            .iter()
+            .map(|root| text(root))
+            .collect())
+    }
+
+    fn cwd(&mut self, call: Resource<CallFacts>) -> Answer<String> {
+        Ok(text(&self.facts(&call)?.call.cwd))
+    }
+
+    fn home(&mut self, call: Resource<CallFacts>) -> Answer<Option<String>> {
+        Ok(self.facts(&call)?.machine.home.as_deref().map(text))
+    }
+
+    fn temp_roots(&mut self, call: Resource<CallFacts>) -> Answer<Vec<String>> {
+        Ok(self
+            .facts(&call)?
+            .machine
+            .temp_roots
+            .iter()
+            .map(|root| text(root))
+            .collect())
+    }
+
+    fn platform(&mut self, _call: Resource<CallFacts>) -> Answer<String> {
+        Ok(std::env::consts::OS.to_owned())
+    }
+
+    fn session(&mut self, call: Resource<CallFacts>) -> Answer<String> {
+        Ok(self.facts(&call)?.call.session.id.to_string())
+    }
+
+    fn root_session(&mut self, call: Resource<CallFacts>) -> Answer<String> {
+        Ok(self.facts(&call)?.call.session.root.to_string())
+    }
+
+    fn mode(&mut self, call: Resource<CallFacts>) -> Answer<ModeBinding> {
+        Ok(match &self.facts(&call)?.call.session.mode {
+            host::ModeBinding::None => ModeBinding::None,
+            host::ModeBinding::Bound(mode) => ModeBinding::Bound(mode.clone()),
+            host::ModeBinding::Unknown => ModeBinding::Unknown,
+        })
+    }
+
+    fn role(&mut self, call: Resource<CallFacts>) -> Answer<String> {
+        Ok(self.facts(&call)?.call.session.role.as_str().to_owned())
+    }
+
+    fn kind(&mut self, call: Resource<CallFacts>) -> Answer<Option<String>> {
+        Ok(self.facts(&call)?.call.session.kind.clone())
+    }
+
+    fn depth(&mut self, call: Resource<CallFacts>) -> Answer<u32> {
+        Ok(self.facts(&call)?.call.session.depth)
+    }
+
+    fn door(&mut self, call: Resource<CallFacts>) -> Answer<String> {
+        Ok(self.facts(&call)?.call.session.door.as_str().to_owned())
+    }
+
+    fn agent(&mut self, call: Resource<CallFacts>) -> Answer<Option<String>> {
+        Ok(self.facts(&call)?.call.session.agent.clone())
+    }
+
+    fn policy(&mut self, call: Resource<CallFacts>) -> Answer<ApprovalPolicy> {
+        Ok(policy(self.facts(&call)?.call.session.policy))
+    }
+
+    fn root_policy(&mut self, call: Resource<CallFacts>) -> Answer<ApprovalPolicy> {
+        Ok(policy(self.facts(&call)?.call.session.root_policy))
+    }
+
+    fn preset(&mut self, call: Resource<CallFacts>) -> Answer<Option<String>> {
+        Ok(self.facts(&call)?.call.session.preset.clone())
+    }
+
+    fn effect(&mut self, call: Resource<CallFacts>) -> Answer<EffectClass> {
+        Ok(match self.facts(&call)?.call.tool.effect {
+            host::EffectClass::None => EffectClass::None,
+            host::EffectClass::Idempotent => EffectClass::Idempotent,
+            host::EffectClass::Once => EffectClass::Once,
+        })
+    }
+
+    fn drop(&mut self, call: Resource<CallFacts>) -> wasmtime::Result<()> {
+        self.table.delete(call)?;
+        Ok(())
+    }
+}
+
+fn policy(policy: host::ApprovalPolicy) -> ApprovalPolicy {
+    match policy {
+        host::ApprovalPolicy::Ask => ApprovalPolicy::Ask,
+        host::ApprovalPolicy::Never => ApprovalPolicy::Never,
+    }
+}

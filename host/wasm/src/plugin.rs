@@ -1,0 +1,201 @@
+//! From bytes to something that can be asked: every check that needs no settings.
+
+use std::sync::Arc;
+
+use damper_call::Digest;
+use wasmtime::{
+    Engine,
+    component::{Component, InstancePre, Linker, types::ComponentItem},
+};
+
+use crate::{
+    bindings::exports::damper::plugin::{configure, guard, tool},
+    cache::CacheError,
+    compile::CompileError,
+    failure::GuestFailure,
+    imports::files::Grants,
+    limits::Limits,
+    manifest::{API_VERSION, Hook, Manifest, ManifestError},
+    state::GuestState,
+};
+
+/// The largest component. A Python guest has 18 MB.
+pub(crate) const MAX_COMPONENT: usize = 64 << 20;
+
+/// Why a component cannot be used.
+#[derive(Debug, thiserror::Error)]
+pub enum LoadError {
+    /// It is too large.
+    #[error("is {} MiB large; components have at most {} MiB", .0 >> 20, MAX_COMPONENT >> 20)]
+    TooLarge(usize),
+    /// It has no usable manifest.
+    #[error(transparent)]
+    Manifest(#[from] ManifestError),
+    /// It does not compile.
+    #[error(transparent)]
+    Compile(#[from] CompileError),
+    /// The code cache failed.
+    #[error(transparent)]
+    Cache(#[from] CacheError),
+    /// It wants things that this host does not have.
+    #[error("imports what this host (plugin contract {API_VERSION}) does not offer: {}", .0.join(", "))]
+    Imports(Vec<String>),
+    /// It lacks a hook that its manifest names.
+    #[error("names the hook `{0}` in its manifest but does not export it")]
+    MissingHook(&'static str),
+    /// A hook or an import has other types than the contract.
+    #[error("does not fit plugin contract {API_VERSION}: {0}")]
+    Types(String),
+    /// It cannot even be instantiated within its limits.
+    #[error("cannot be instantiated: {0}")]
+    Instantiate(GuestFailure),
+}
+
+/// A component that is compiled, linked and type-checked.
+#[derive(Debug)]
+pub struct Plugin {
+    /// What it says about itself.
+    pub manifest: Manifest,
+    /// The digest of its bytes.
+    pub digest: Digest,
+    pub(crate) hooks: Hooks,
+}
+
+/// Everything that is looked up by name, resolved once.
+#[derive(Clone)]
+pub(crate) struct Hooks {
+    pub(crate) instance: InstancePre<GuestState>,
+    pub(crate) configure: Option<configure::GuestIndices>,
+    pub(crate) guard: Option<guard::GuestIndices>,
+    pub(crate) tool: Option<tool::GuestIndices>,
+}
+
+impl std::fmt::Debug for Hooks {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Hooks")
+            .field("configure", &self.configure.is_some())
+            .field("guard", &self.guard.is_some())
+            .field("tool", &self.tool.is_some())
+            .finish_non_exhaustive()
+    }
+}
+
+/// A plugin as one row runs it.
+#[derive(Debug, Clone)]
+pub struct Guest {
+    /// The plugin.
+    pub plugin: Arc<Plugin>,
+    /// The row's settings: the text of one JSON object.
+    pub settings: Arc<str>,
+    /// What it is granted.
+    pub grants: Grants,
+    /// What one call may use.
+    pub limits: Limits,
+}
+
+/// Links a compiled component and finds its hooks.
+pub(crate) fn link(
+    engine: &Engine,
+    linker: &Linker<GuestState>,
+    component: &Component,
+    manifest: &Manifest,
+) -> Result<Hooks, LoadError> {
+    let missing = missing_imports(engine, component);
+    if !missing.is_empty() {
+        return Err(LoadError::Imports(missing));
+    }
+    let instance = linker
+        .instantiate_pre(component)
+        .map_err(|error| LoadError::Types(format!("{error:#}")))?;
+    let hooks = Hooks {
+        configure: configure::GuestIndices::new(&instance).ok(),
+        guard: guard::GuestIndices::new(&instance).ok(),
+        tool: tool::GuestIndices::new(&instance).ok(),
+        instance,
+    };
+    for hook in &manifest.hooks {
+        let (name, exported) = match hook {
+            Hook::Guard => ("guard", hooks.guard.is_some()),
+            Hook::Tool => ("tool", hooks.tool.is_some()),
+        };
+        if !exported {
+            return Err(LoadError::MissingHook(name));
+        }
+    }
+    Ok(hooks)
+}
+
+/// Returns all imported interfaces that the host does not have, so that one look tells
+/// everything. A function that an interface lacks is named when the component is linked.
+fn missing_imports(engine: &Engine, component: &Component) -> Vec<String> {
+    let ty = component.component_type();
+    ty.imports(engine)
+        .filter(|(name, item)| !matches!(item.ty, ComponentItem::Type(_)) && !is_offered(name))
+        .map(|(name, _item)| name.to_owned())
+        .collect()
+}
+
+/// Returns whether the linker serves an interface: by name and by semver track, as wasmtime
+/// matches them.
+fn is_offered(import: &str) -> bool {
+    let Some((interface, version)) = import.split_once('@') else {
+        return false;
+    };
+    let package = interface.split('/').next();
+    let track = match package {
+        Some("damper:plugin") => "1.",
+        _ => "0.2.",
+    };
+    let is_release = version.bytes().all(|b| b.is_ascii_digit() || b == b'.');
+    version.starts_with(track) && is_release && OFFERED.contains(&interface)
+}
+
+/// The interfaces that the linker is given in `imports` and `wasi`.
+const OFFERED: [&str; 22] = [
+    "damper:plugin/types",
+    "damper:plugin/files",
+    "wasi:io/error",
+    "wasi:io/poll",
+    "wasi:io/streams",
+    "wasi:clocks/wall-clock",
+    "wasi:clocks/monotonic-clock",
+    "wasi:random/random",
+    "wasi:random/insecure",
+    "wasi:random/insecure-seed",
+    "wasi:filesystem/types",
+    "wasi:filesystem/preopens",
+    "wasi:cli/exit",
+    "wasi:cli/environment",
+    "wasi:cli/stdin",
+    "wasi:cli/stdout",
+    "wasi:cli/stderr",
+    "wasi:cli/terminal-input",
+    "wasi:cli/terminal-output",
+    "wasi:cli/terminal-stdin",
+    "wasi:cli/terminal-stdout",
+    "wasi:cli/terminal-stderr",
+];
+
+#[cfg(test)]
+mod tests {
+    use super::is_offered;
+
+    #[test]
+    fn offers_releases_of_its_own_tracks_only() {
+        let table = [
+            ("wasi:io/poll@0.2.0", true),
+            ("wasi:io/poll@0.2.12", true),
+            ("damper:plugin/types@1.0.0", true),
+            ("damper:plugin/types@1.7.0", true),
+            ("damper:plugin/types@2.0.0", false),
+            ("damper:plugin/types", false),
+            ("wasi:io/poll@0.3.0", false),
+            ("wasi:io/poll@0.2.0-rc", false),
+            ("wasi:sockets/tcp@0.2.0", false),
+            ("wasi:http/types@0.2.0", false),
+        ];
+        for (import, expected) in table {
+            assert_eq!(is_offered(import), expected, "{import}");
+        }
+    }
+}
