@@ -15,8 +15,9 @@ use axum::{
 };
 use damper_call::SessionId;
 use damper_dispatch::Dispatcher;
+use futures::StreamExt;
 use http::{
-    HeaderMap, StatusCode,
+    HeaderMap, Method, StatusCode,
     header::{AUTHORIZATION, WWW_AUTHENTICATE},
 };
 use rmcp::{
@@ -30,6 +31,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::{
     conversation::{Agent, Conversation},
+    presence::Presences,
     server::McpServer,
 };
 
@@ -89,6 +91,8 @@ struct HttpDoor {
     config: StreamableHttpServerConfig,
     /// The sessions of handshakes, by the id the protocol gave them.
     handshakes: Arc<LocalSessionManager>,
+    /// Who of them is still there.
+    presences: Presences,
     /// The conversations that outlive a request: those with a name, and the shared one.
     named: Mutex<HashMap<String, Arc<Conversation>>>,
 }
@@ -111,6 +115,7 @@ impl HttpDoor {
             cwd: settings.cwd,
             config,
             handshakes: Arc::new(handshakes),
+            presences: Presences::default(),
             named: Mutex::new(HashMap::new()),
         }
     }
@@ -138,21 +143,41 @@ impl HttpDoor {
         Conversation::new(id, agent, self.cwd.clone(), Vec::new())
     }
 
-    async fn serve(&self, conversation: Arc<Conversation>, request: Request) -> Response {
-        if opens_session(request.headers()) && self.is_full().await {
-            return too_many_sessions();
-        }
+    async fn serve(&self, conversation: Arc<Conversation>, mut request: Request) -> Response {
+        let Some(id) = handshake_session(request.headers()) else {
+            if !stands_alone(request.headers()) && self.is_full().await {
+                return too_many_sessions();
+            }
+            return self.answer(conversation, request).await;
+        };
+        let presence = self.presences.of(id).await;
+        let connection = presence.connect();
+        request.extensions_mut().insert(presence);
+        let response = self.answer(conversation, request).await;
+        response.map(|body| {
+            Body::from_stream(body.into_data_stream().inspect(move |_| {
+                // Held until the last byte is sent or the client has hung up.
+                let _ = &connection;
+            }))
+        })
+    }
+
+    async fn answer(&self, conversation: Arc<Conversation>, request: Request) -> Response {
         let dispatcher = self.dispatcher.clone();
         let service = StreamableHttpService::new(
             move || Ok(McpServer::new(dispatcher.clone(), conversation.clone())),
             self.handshakes.clone(),
             self.config.clone(),
         );
+        let is_farewell = request.method() == Method::DELETE;
         let response = service.handle(request).await;
-        if response.status() == StatusCode::PAYLOAD_TOO_LARGE {
-            return body_too_large();
+        match response.status() {
+            StatusCode::PAYLOAD_TOO_LARGE => body_too_large(),
+            // The session is gone when this is said, and the Python client calls a mere
+            // "accepted" a failure.
+            StatusCode::ACCEPTED if is_farewell => StatusCode::NO_CONTENT.into_response(),
+            _ => response.map(Body::new),
         }
-        response.map(Body::new)
     }
 
     async fn is_full(&self) -> bool {
@@ -231,9 +256,9 @@ fn stands_alone(headers: &HeaderMap) -> bool {
         .is_some_and(|version| version >= ProtocolVersion::V_2026_07_28.as_str())
 }
 
-/// Returns whether a request would add a session if it is a handshake.
-fn opens_session(headers: &HeaderMap) -> bool {
-    !stands_alone(headers) && !headers.contains_key(SESSION_ID)
+/// Returns the id of the handshake's session that a request belongs to.
+fn handshake_session(headers: &HeaderMap) -> Option<&str> {
+    headers.get(SESSION_ID)?.to_str().ok()
 }
 
 /// Returns the id of the session behind `/mcp/NAME`, apart from those of other doors.

@@ -10,6 +10,7 @@ mod server;
 mod stream;
 
 mod conversation;
+mod presence;
 mod progress;
 mod tools;
 

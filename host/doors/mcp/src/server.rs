@@ -2,14 +2,16 @@
 
 use std::{
     future::Future,
+    pin::pin,
     sync::{Arc, OnceLock},
 };
 
+use damper_call::Outcome;
 use damper_dispatch::{CallRequest, Dispatcher, OpenError};
 use rmcp::{
     ErrorData, RoleServer, ServerHandler,
     model::{
-        CacheScope, CallToolRequestParams, CallToolResponse, Implementation,
+        CacheScope, CallToolRequestParams, CallToolResponse, Extensions, Implementation,
         InitializeRequestParams, InitializeResult, ListToolsResult, PaginatedRequestParams,
         ServerCapabilities, ServerConfig, SubscriptionFilter, Tool,
     },
@@ -20,6 +22,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::{
     conversation::Conversation,
+    presence::Presence,
     progress::{ProgressSink, QUEUED_LINES, report_while},
     tools::{ToolList, wire_result, wire_tool},
 };
@@ -51,6 +54,19 @@ impl McpServer {
 
     fn tool_list(&self) -> ToolList {
         ToolList::new(self.dispatcher.clone(), self.conversation.clone())
+    }
+
+    /// Runs a call, and takes it back when its client is gone.
+    async fn run(&self, call: CallRequest, presence: Option<Arc<Presence>>) -> Outcome {
+        let cancel = call.cancel.clone();
+        let mut calling = pin!(self.dispatcher.call(call));
+        if let Some(presence) = presence {
+            tokio::select! {
+                outcome = &mut calling => return outcome,
+                () = presence.gone() => cancel.cancel(),
+            }
+        }
+        calling.await
     }
 }
 
@@ -126,8 +142,9 @@ impl ServerHandler for McpServer {
             cancel: context.ct,
             progress: None,
         };
+        let presence = presence(&context.extensions);
         let outcome = match context.meta.get_progress_token() {
-            None => self.dispatcher.call(call).await,
+            None => self.run(call, presence).await,
             Some(token) => {
                 let (progress, lines) = mpsc::channel(QUEUED_LINES);
                 let call = CallRequest {
@@ -138,7 +155,7 @@ impl ServerHandler for McpServer {
                     peer: context.peer,
                     token,
                 };
-                report_while(self.dispatcher.call(call), lines, sink).await
+                report_while(self.run(call, presence), lines, sink).await
             }
         };
         Ok(wire_result(outcome).into())
@@ -189,6 +206,12 @@ async fn announce(mut list: ToolList, peer: Peer<RoleServer>) {
             return;
         }
     }
+}
+
+/// Returns the presence of the client that sent a request over HTTP.
+fn presence(extensions: &Extensions) -> Option<Arc<Presence>> {
+    let request = extensions.get::<http::request::Parts>()?;
+    request.extensions.get::<Arc<Presence>>().cloned()
 }
 
 fn not_opened(error: &OpenError) -> ErrorData {
