@@ -24,7 +24,7 @@ pub use cache::CacheError;
 pub use compile::{CompileError, CompilerCommand, compile_child};
 pub use failure::GuestFailure;
 pub use hooks::{Answer, ConfigError, describe};
-pub use imports::files::{FileGrant, Grants};
+pub use imports::files::{FileGrant, FileGrants, Grants};
 pub use limits::{Ceilings, LimitHit, LimitKey, Limits};
 pub use manifest::{API_VERSION, Hook, Manifest, ManifestError, append_manifest, read_manifest};
 pub use plugin::{Guest, LoadError, Plugin};

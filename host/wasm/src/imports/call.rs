@@ -14,7 +14,8 @@ use crate::{
 
 /// The call as guests see it, with the facts about the machine that it carries along.
 #[derive(Debug, Clone)]
-pub(crate) struct CallFacts {
+#[expect(unreachable_pub, reason = "the generated bindings re-export it")]
+pub struct CallFacts {
     pub(crate) call: Arc<host::ToolCall>,
     pub(crate) machine: Arc<Machine>,
 }
