@@ -1,0 +1,338 @@
+//! The backend on a disk: one SQLite file in WAL mode, one connection that writes.
+//!
+//! A commit at `synchronous=NORMAL` hands its bytes to the operating system, which a kill of
+//! the process does not undo; one at `FULL` also waits for the disk, for itself and for all
+//! commits before it. The connection goes to and fro between the two as batches ask.
+
+mod read;
+mod schema;
+
+use std::{
+    fs, io,
+    path::{Path, PathBuf},
+    time::Duration,
+};
+
+use damper_call::{ApprovalId, CallId, EffectClass, SessionId};
+use rusqlite::{Connection, ErrorCode, OpenFlags, Transaction, TransactionBehavior, params};
+
+use crate::{
+    Content, Durability, Entry, JournalError, NewRecord, Reader, Store,
+    record::{ApprovalStep, CallStep, Step},
+};
+use read::SqliteReader;
+
+/// How long a statement waits for another process, such as one that makes a backup.
+const BUSY_TIMEOUT: Duration = Duration::from_secs(5);
+
+/// The size to which the write-ahead log is cut once it has been copied into the file.
+const WAL_KEEP_BYTES: u32 = 64 << 20;
+
+/// A journal in a file.
+#[derive(Debug)]
+pub struct SqliteStore {
+    file: JournalFile,
+    connection: Connection,
+    /// The level that `PRAGMA synchronous` is at on `connection`.
+    synchronous: Durability,
+}
+
+impl SqliteStore {
+    /// Opens the journal in a file, which is made, with its folder, if it is not there.
+    ///
+    /// An older schema is upgraded, after a copy of the file is put beside it under
+    /// `NAME.vN.bak`. Fails for a newer schema, a file that is not a journal or is damaged,
+    /// and one that cannot be written.
+    pub fn open(path: &Path) -> Result<Self, JournalError> {
+        Self::open_as(path, schema::MIGRATIONS)
+    }
+
+    fn open_as(path: &Path, migrations: &[&str]) -> Result<Self, JournalError> {
+        let file = JournalFile(path.to_owned());
+        file.make().map_err(|error| file.io_error(&error))?;
+        let mut connection = file.connect()?;
+        schema::bring_up(&file, &mut connection, migrations)?;
+        set_synchronous(&connection, Durability::Process).map_err(|error| file.error(&error))?;
+        Ok(Self {
+            file,
+            connection,
+            synchronous: Durability::Process,
+        })
+    }
+
+    fn set_synchronous(&mut self, durability: Durability) -> rusqlite::Result<()> {
+        if self.synchronous != durability {
+            set_synchronous(&self.connection, durability)?;
+            self.synchronous = durability;
+        }
+        Ok(())
+    }
+}
+
+impl Store for SqliteStore {
+    fn commit(
+        &mut self,
+        batch: &[Entry],
+        durability: Durability,
+    ) -> Result<Vec<u64>, JournalError> {
+        self.set_synchronous(durability)
+            .map_err(|error| self.file.error(&error))?;
+        let transaction = Transaction::new(&mut self.connection, TransactionBehavior::Immediate)
+            .map_err(|error| self.file.error(&error))?;
+        let mut committed = Vec::with_capacity(batch.len());
+        for entry in batch {
+            match entry {
+                Entry::Record(record) => committed.push(append(&self.file, &transaction, record)?),
+                Entry::Content(content) => {
+                    put(&transaction, content).map_err(|error| self.file.error(&error))?;
+                }
+            }
+        }
+        transaction
+            .commit()
+            .map_err(|error| self.file.error(&error))?;
+        Ok(committed)
+    }
+
+    fn reader(&self) -> Result<Box<dyn Reader>, JournalError> {
+        let connection = self.file.connect()?;
+        // Not opened read-only: the last connection that closes tidies the log away.
+        connection
+            .pragma_update(None, "query_only", true)
+            .map_err(|error| self.file.error(&error))?;
+        Ok(Box::new(SqliteReader::new(self.file.clone(), connection)))
+    }
+}
+
+fn set_synchronous(connection: &Connection, durability: Durability) -> rusqlite::Result<()> {
+    let level = match durability {
+        Durability::Process => "NORMAL",
+        Durability::Power => "FULL",
+    };
+    connection.pragma_update(None, "synchronous", level)
+}
+
+fn append(
+    file: &JournalFile,
+    transaction: &Transaction<'_>,
+    record: &NewRecord,
+) -> Result<u64, JournalError> {
+    let sql_error = |error: rusqlite::Error| file.error(&error);
+    transaction
+        .prepare_cached(
+            "INSERT INTO records (session, at_ms, kind, call, body) VALUES (?1, ?2, ?3, ?4, ?5)",
+        )
+        .and_then(|mut statement| {
+            statement.insert(params![
+                record.session.as_str(),
+                to_sql(record.at_ms),
+                record.kind,
+                record.call.as_ref().map(CallId::as_str),
+                record.body,
+            ])
+        })
+        .map_err(sql_error)
+        .and_then(|seq| {
+            if let Some(step) = &record.step {
+                let taken = take(transaction, step, &record.session, seq).map_err(sql_error)?;
+                if !taken {
+                    return Err(step.refusal().into());
+                }
+            }
+            file.from_sql(seq)
+        })
+}
+
+/// Takes a step; false if it cannot be taken.
+fn take(
+    transaction: &Transaction<'_>,
+    step: &Step,
+    session: &SessionId,
+    seq: i64,
+) -> rusqlite::Result<bool> {
+    let changed = match step {
+        Step::Call(id, step) => take_call(transaction, id, *step, session, seq),
+        Step::Approval(id, step) => take_approval(transaction, id, *step, seq),
+    }?;
+    Ok(changed == 1)
+}
+
+fn take_call(
+    transaction: &Transaction<'_>,
+    id: &CallId,
+    step: CallStep,
+    session: &SessionId,
+    seq: i64,
+) -> rusqlite::Result<usize> {
+    match step {
+        CallStep::Receive => transaction
+            .prepare_cached(
+                "INSERT INTO calls (call, session, received) VALUES (?1, ?2, ?3) \
+                 ON CONFLICT DO NOTHING",
+            )?
+            .execute(params![id.as_str(), session.as_str(), seq]),
+        CallStep::Start(effect) => transaction
+            .prepare_cached(
+                "UPDATE calls SET effect = ?2 \
+                 WHERE call = ?1 AND effect IS NULL AND finished IS NULL",
+            )?
+            .execute(params![id.as_str(), effect_name(effect)]),
+        CallStep::Finish => transaction
+            .prepare_cached("UPDATE calls SET finished = ?2 WHERE call = ?1 AND finished IS NULL")?
+            .execute(params![id.as_str(), seq]),
+    }
+}
+
+fn take_approval(
+    transaction: &Transaction<'_>,
+    id: &ApprovalId,
+    step: ApprovalStep,
+    seq: i64,
+) -> rusqlite::Result<usize> {
+    let sql = match step {
+        ApprovalStep::Raise => {
+            "INSERT INTO approvals (approval, raised) VALUES (?1, ?2) ON CONFLICT DO NOTHING"
+        }
+        ApprovalStep::Answer => {
+            "UPDATE approvals SET answered = ?2 WHERE approval = ?1 AND answered IS NULL"
+        }
+    };
+    transaction
+        .prepare_cached(sql)?
+        .execute(params![id.as_str(), seq])
+}
+
+fn put(transaction: &Transaction<'_>, content: &Content) -> rusqlite::Result<()> {
+    transaction
+        .prepare_cached(
+            "INSERT INTO contents (digest, bytes) VALUES (?1, ?2) ON CONFLICT DO NOTHING",
+        )?
+        .execute(params![content.digest().as_bytes(), content.bytes()])?;
+    Ok(())
+}
+
+const fn effect_name(effect: EffectClass) -> &'static str {
+    match effect {
+        EffectClass::None => "none",
+        EffectClass::Idempotent => "idempotent",
+        EffectClass::Once => "once",
+    }
+}
+
+/// Returns the class of a stored name.
+fn effect_named(name: &str) -> EffectClass {
+    match name {
+        "none" => EffectClass::None,
+        "idempotent" => EffectClass::Idempotent,
+        // A class that this build does not know gets the most careful treatment.
+        _ => EffectClass::Once,
+    }
+}
+
+/// Returns SQLite's form of a number; none that Damper counts comes near its end.
+fn to_sql(number: u64) -> i64 {
+    i64::try_from(number).unwrap_or(i64::MAX)
+}
+
+/// The file a journal is in, and what is said about it when it fails.
+#[derive(Debug, Clone)]
+struct JournalFile(PathBuf);
+
+impl JournalFile {
+    /// Makes the file and its folder, so that only their owner can read them from the start.
+    fn make(&self) -> io::Result<()> {
+        if let Some(folder) = self.0.parent() {
+            let mut builder = fs::DirBuilder::new();
+            builder.recursive(true);
+            #[cfg(unix)]
+            std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
+            builder.create(folder)?;
+        }
+        let mut options = fs::OpenOptions::new();
+        options.read(true).write(true).create(true).truncate(false);
+        #[cfg(unix)]
+        std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+        options.open(&self.0).map(drop)
+    }
+
+    /// Takes a file that is known to be ours away from everybody but its owner.
+    fn close_to_others(&self) -> io::Result<()> {
+        #[cfg(unix)]
+        fs::set_permissions(&self.0, std::os::unix::fs::PermissionsExt::from_mode(0o600))?;
+        Ok(())
+    }
+
+    fn connect(&self) -> Result<Connection, JournalError> {
+        // Without SQLITE_OPEN_URI, so that a `file:` or a `?` in a folder's name stays a name.
+        let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+        Connection::open_with_flags(&self.0, flags)
+            .and_then(|connection| {
+                connection.busy_timeout(BUSY_TIMEOUT)?;
+                Ok(connection)
+            })
+            .map_err(|error| self.error(&error))
+    }
+
+    fn set_up(&self, connection: &Connection) -> rusqlite::Result<()> {
+        connection.pragma_update_and_check(None, "journal_mode", "WAL", |_| Ok(()))?;
+        connection.pragma_update(None, "foreign_keys", true)?;
+        connection
+            .pragma_update_and_check(None, "journal_size_limit", WAL_KEEP_BYTES, |_| Ok(()))?;
+        // On macOS an ordinary fsync leaves the bytes in the drive's cache.
+        connection.pragma_update(None, "fullfsync", true)?;
+        connection.pragma_update(None, "checkpoint_fullfsync", true)
+    }
+
+    fn from_sql(&self, number: i64) -> Result<u64, JournalError> {
+        u64::try_from(number).map_err(|_negative| self.damaged("a number is negative"))
+    }
+
+    fn damaged(&self, why: impl ToString) -> JournalError {
+        JournalError::Damaged {
+            path: self.0.clone(),
+            why: why.to_string(),
+        }
+    }
+
+    fn io_error(&self, error: &io::Error) -> JournalError {
+        let path = self.0.clone();
+        let why = error.to_string();
+        match error.kind() {
+            io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => {
+                JournalError::DiskFull { path }
+            }
+            io::ErrorKind::PermissionDenied | io::ErrorKind::ReadOnlyFilesystem => {
+                JournalError::NotWritable { path, why }
+            }
+            _ => JournalError::Disk { path, why },
+        }
+    }
+
+    fn error(&self, error: &rusqlite::Error) -> JournalError {
+        let path = self.0.clone();
+        let why = error.to_string();
+        let Some(code) = error.sqlite_error_code() else {
+            // What was stored does not have the type that the schema says.
+            return JournalError::Damaged { path, why };
+        };
+        if code == ErrorCode::NotADatabase {
+            JournalError::NotAJournal { path }
+        } else if code == ErrorCode::DatabaseCorrupt {
+            JournalError::Damaged { path, why }
+        } else if code == ErrorCode::DiskFull {
+            JournalError::DiskFull { path }
+        } else if [
+            ErrorCode::ReadOnly,
+            ErrorCode::CannotOpen,
+            ErrorCode::PermissionDenied,
+        ]
+        .contains(&code)
+        {
+            JournalError::NotWritable { path, why }
+        } else if [ErrorCode::DatabaseBusy, ErrorCode::DatabaseLocked].contains(&code) {
+            JournalError::Busy { path }
+        } else {
+            JournalError::Disk { path, why }
+        }
+    }
+}

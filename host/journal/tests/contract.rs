@@ -1,0 +1,537 @@
+//! What every backend does, checked on each of them.
+
+use std::{collections::BTreeSet, sync::Arc};
+
+use damper_call::{ApprovalId, CallId, Door, EffectClass, Ending, SessionId, VerdictKind};
+use damper_journal::{
+    Answer, ApprovalAnswered, ApprovalRaised, CallDecided, CallFinished, CallReceived, CallStarted,
+    CallState, Durability, Entry, Event, Journal, JournalError, NewRecord, Record, Refusal,
+    SessionOpened,
+};
+use serde_json::json;
+use tempfile::TempDir;
+
+/// A fresh journal and the folder that must outlive it.
+struct Fresh {
+    journal: Journal,
+    _folder: Option<TempDir>,
+}
+
+fn memory() -> Fresh {
+    Fresh {
+        journal: Journal::in_memory().unwrap(),
+        _folder: None,
+    }
+}
+
+fn sqlite() -> Fresh {
+    let folder = tempfile::tempdir().unwrap();
+    Fresh {
+        journal: Journal::open(&folder.path().join("journal.db")).unwrap(),
+        _folder: Some(folder),
+    }
+}
+
+macro_rules! contract {
+    ($($check:ident)*) => {
+        mod on_memory {
+            $(#[tokio::test(flavor = "multi_thread")]
+            async fn $check() {
+                super::$check(super::memory().journal).await;
+            })*
+        }
+        mod on_sqlite {
+            $(#[tokio::test(flavor = "multi_thread")]
+            async fn $check() {
+                let super::Fresh { journal, _folder } = super::sqlite();
+                super::$check(journal).await;
+            })*
+        }
+    };
+}
+
+contract! {
+    keeps_what_was_appended_in_order
+    reads_a_session_alone
+    reads_a_call_alone
+    commits_a_batch_wholly_or_not_at_all
+    a_refused_append_leaves_its_neighbours_alone
+    loses_nothing_of_sixteen_writers
+    takes_each_step_of_a_call_once
+    takes_the_first_answer_to_an_approval
+    finds_calls_by_the_beginning_of_their_id
+    keeps_events_that_it_cannot_read
+    keeps_content_by_its_hash
+    refuses_an_event_above_the_limit
+    tells_of_new_records
+    recovers_each_kind_of_open_call
+}
+
+fn session(name: &str) -> SessionId {
+    name.parse().unwrap()
+}
+
+fn call(name: &str) -> CallId {
+    name.parse().unwrap()
+}
+
+fn approval(name: &str) -> ApprovalId {
+    name.parse().unwrap()
+}
+
+fn opened() -> Event {
+    Event::from(SessionOpened {
+        door: Door::Mcp,
+        agent: Some("codex".to_owned()),
+        cwd: "/w".into(),
+        roots: vec!["/w".into()],
+    })
+}
+
+fn received(name: &str) -> Event {
+    Event::from(CallReceived {
+        call: call(name),
+        tool: "bash".to_owned(),
+        arguments: json!({"command": "ls"}),
+        cwd: "/w".into(),
+        generation: 1,
+    })
+}
+
+fn decided(name: &str) -> Event {
+    Event::from(CallDecided {
+        call: call(name),
+        verdict: VerdictKind::Allow,
+        opinions: Vec::new(),
+    })
+}
+
+fn started(name: &str, effect: EffectClass) -> Event {
+    Event::from(CallStarted {
+        call: call(name),
+        effect,
+    })
+}
+
+fn finished(name: &str) -> Event {
+    Event::from(CallFinished {
+        call: call(name),
+        ending: Ending::Completed,
+        text: "done".to_owned(),
+        structured: Some(json!({"exit_code": 0})),
+        is_error: false,
+        truncated: false,
+        content: None,
+        micros: 12,
+    })
+}
+
+fn raised(name: &str, of: &str) -> Event {
+    Event::from(ApprovalRaised {
+        approval: approval(name),
+        call: call(of),
+        reason: "deletes".to_owned(),
+        display: Vec::new(),
+    })
+}
+
+fn answered(name: &str, of: &str, answer: Answer) -> Event {
+    Event::from(ApprovalAnswered {
+        approval: approval(name),
+        call: call(of),
+        answer,
+        by: "ann".to_owned(),
+        why: None,
+    })
+}
+
+async fn append(journal: &Journal, to: &str, event: Event) -> u64 {
+    journal
+        .append(&session(to), event, Durability::Process)
+        .await
+        .unwrap()
+}
+
+async fn try_append(journal: &Journal, event: Event) -> Result<u64, JournalError> {
+    journal
+        .append(&session("s1"), event, Durability::Process)
+        .await
+}
+
+async fn all(journal: &Journal) -> Vec<Record> {
+    journal.records(0, usize::MAX).await.unwrap()
+}
+
+fn events(records: &[Record]) -> Vec<Event> {
+    records.iter().map(|record| record.event.clone()).collect()
+}
+
+async fn keeps_what_was_appended_in_order(journal: Journal) {
+    let told = [
+        opened(),
+        received("c1"),
+        decided("c1"),
+        started("c1", EffectClass::Once),
+        finished("c1"),
+    ];
+    let mut seqs = Vec::new();
+    for event in &told {
+        seqs.push(append(&journal, "s1", event.clone()).await);
+    }
+    assert!(seqs.is_sorted_by(|a, b| a < b), "{seqs:?}");
+    let records = all(&journal).await;
+    assert_eq!(events(&records), told);
+    assert_eq!(
+        records.iter().map(|record| record.seq).collect::<Vec<_>>(),
+        seqs
+    );
+    assert!(
+        records
+            .iter()
+            .all(|record| record.at_ms > 1_600_000_000_000)
+    );
+    let page = journal.records(seqs[1], 2).await.unwrap();
+    assert_eq!(events(&page), told[2..4]);
+    assert_eq!(journal.records(seqs[4], 9).await.unwrap(), []);
+    assert_eq!(journal.records(u64::MAX, 9).await.unwrap(), []);
+}
+
+async fn reads_a_session_alone(journal: Journal) {
+    let first = append(&journal, "s1", received("c1")).await;
+    append(&journal, "s2", received("c2")).await;
+    append(&journal, "s1", decided("c1")).await;
+    let read = |after, limit| {
+        let journal = journal.clone();
+        async move {
+            let records = journal
+                .session_records(&session("s1"), after, limit)
+                .await
+                .unwrap();
+            events(&records)
+        }
+    };
+    assert_eq!(read(0, 9).await, [received("c1"), decided("c1")]);
+    assert_eq!(read(0, 1).await, [received("c1")]);
+    assert_eq!(read(first, 9).await, [decided("c1")]);
+    let nobody = journal.session_records(&session("s3"), 0, 9).await.unwrap();
+    assert_eq!(nobody, []);
+}
+
+async fn reads_a_call_alone(journal: Journal) {
+    let told = [
+        received("c1"),
+        decided("c1"),
+        raised("a1", "c1"),
+        answered("a1", "c1", Answer::Allowed),
+        started("c1", EffectClass::None),
+        finished("c1"),
+    ];
+    append(&journal, "s1", received("c2")).await;
+    for event in &told {
+        append(&journal, "s1", event.clone()).await;
+        append(&journal, "s1", decided("c2")).await;
+    }
+    let records = journal.call_records(&call("c1")).await.unwrap();
+    assert_eq!(events(&records), told);
+    assert_eq!(journal.call_records(&call("c3")).await.unwrap(), []);
+}
+
+async fn commits_a_batch_wholly_or_not_at_all(journal: Journal) {
+    let entry = |event: Event| Entry::Record(NewRecord::now(session("s1"), &event).unwrap());
+    append(&journal, "s1", received("c1")).await;
+    let broken = vec![
+        entry(started("c1", EffectClass::Once)),
+        entry(received("c2")),
+        entry(raised("a1", "c2")),
+        entry(finished("c3")),
+    ];
+    assert_eq!(
+        journal.commit(broken, Durability::Power).await,
+        Err(Refusal::CallCannotEnd(call("c3")).into())
+    );
+    assert_eq!(events(&all(&journal).await), [received("c1")]);
+    let state = |name| {
+        let journal = journal.clone();
+        async move { journal.outcome_of(&call(name)).await.unwrap() }
+    };
+    assert_eq!(state("c1").await, CallState::Received);
+    assert_eq!(state("c2").await, CallState::Unseen);
+    assert_eq!(journal.open_approvals().await.unwrap(), []);
+
+    let whole = vec![
+        entry(started("c1", EffectClass::Once)),
+        entry(received("c2")),
+        entry(raised("a1", "c2")),
+        entry(finished("c1")),
+    ];
+    let seqs = journal.commit(whole, Durability::Power).await.unwrap();
+    assert_eq!(seqs.len(), 4);
+    assert_eq!(all(&journal).await.len(), 5);
+    assert!(matches!(state("c1").await, CallState::Finished(_)));
+    assert_eq!(
+        journal.commit(Vec::new(), Durability::Power).await,
+        Ok(vec![])
+    );
+}
+
+async fn a_refused_append_leaves_its_neighbours_alone(journal: Journal) {
+    let mut running = tokio::task::JoinSet::new();
+    for number in 0..64 {
+        let journal = journal.clone();
+        running.spawn(async move {
+            let name = format!("c{number}");
+            if number % 2 == 0 {
+                try_append(&journal, received(&name)).await.is_ok()
+            } else {
+                try_append(&journal, finished(&name)).await
+                    == Err(Refusal::CallCannotEnd(call(&name)).into())
+            }
+        });
+    }
+    assert_eq!(running.join_all().await, [true; 64]);
+    let records = all(&journal).await;
+    assert_eq!(records.len(), 32);
+    assert!(records.is_sorted_by(|a, b| a.seq < b.seq));
+}
+
+async fn loses_nothing_of_sixteen_writers(journal: Journal) {
+    let journal = Arc::new(journal);
+    let runtime = tokio::runtime::Handle::current();
+    let writers = (0..16).map(|writer| {
+        let (journal, runtime) = (Arc::clone(&journal), runtime.clone());
+        std::thread::spawn(move || {
+            let name = format!("s{writer}");
+            let append = async |number: usize| {
+                let call = format!("c{writer}-{}", number / 2);
+                let (event, durability) = if number.is_multiple_of(2) {
+                    (received(&call), Durability::Process)
+                } else {
+                    (finished(&call), Durability::Power)
+                };
+                journal.append(&session(&name), event, durability).await
+            };
+            (0..200)
+                .map(|number| runtime.block_on(append(number)).unwrap())
+                .collect::<Vec<u64>>()
+        })
+    });
+    let writers: Vec<_> = writers.collect();
+    let told = tokio::task::spawn_blocking(move || {
+        let joined = writers.into_iter().map(|writer| writer.join().unwrap());
+        joined.collect::<Vec<_>>()
+    });
+    let told = told.await.unwrap();
+    let records = all(&journal).await;
+    assert_eq!(records.len(), 16 * 200);
+    assert!(records.is_sorted_by(|a, b| a.seq < b.seq));
+    for (writer, seqs) in told.iter().enumerate() {
+        let name = session(&format!("s{writer}"));
+        let stream = journal.session_records(&name, 0, usize::MAX).await.unwrap();
+        let kept: Vec<u64> = stream.iter().map(|record| record.seq).collect();
+        assert_eq!(&kept, seqs);
+    }
+    let distinct: BTreeSet<u64> = told.into_iter().flatten().collect();
+    assert_eq!(distinct.len(), 16 * 200);
+    assert_eq!(journal.open_calls().await.unwrap(), []);
+}
+
+async fn takes_each_step_of_a_call_once(journal: Journal) {
+    let once = EffectClass::Once;
+    let cannot_start = || Err(Refusal::CallCannotStart(call("c1")).into());
+    let cannot_end = || Err(Refusal::CallCannotEnd(call("c1")).into());
+    let state = || async { journal.outcome_of(&call("c1")).await.unwrap() };
+
+    assert_eq!(state().await, CallState::Unseen);
+    assert_eq!(
+        try_append(&journal, started("c1", once)).await,
+        cannot_start()
+    );
+    assert_eq!(try_append(&journal, finished("c1")).await, cannot_end());
+    append(&journal, "s1", received("c1")).await;
+    assert_eq!(state().await, CallState::Received);
+    let again = try_append(&journal, received("c1")).await;
+    assert_eq!(again, Err(Refusal::CallKnown(call("c1")).into()));
+    append(&journal, "s1", started("c1", once)).await;
+    assert_eq!(state().await, CallState::Started(once));
+    assert_eq!(
+        try_append(&journal, started("c1", once)).await,
+        cannot_start()
+    );
+    let end = append(&journal, "s1", finished("c1")).await;
+    assert_eq!(try_append(&journal, finished("c1")).await, cannot_end());
+    assert_eq!(
+        try_append(&journal, started("c1", once)).await,
+        cannot_start()
+    );
+    let again = try_append(&journal, received("c1")).await;
+    assert_eq!(again, Err(Refusal::CallKnown(call("c1")).into()));
+    let CallState::Finished(record) = state().await else {
+        panic!("not finished");
+    };
+    assert_eq!((record.seq, record.event), (end, finished("c1")));
+    assert_eq!(all(&journal).await.len(), 3);
+}
+
+async fn takes_the_first_answer_to_an_approval(journal: Journal) {
+    let not_open = || Err(Refusal::ApprovalNotOpen(approval("a1")).into());
+    let allowed = || answered("a1", "c1", Answer::Allowed);
+    append(&journal, "s1", received("c1")).await;
+    assert_eq!(try_append(&journal, allowed()).await, not_open());
+    append(&journal, "s1", raised("a1", "c1")).await;
+    let open = journal.open_approvals().await.unwrap();
+    assert_eq!(events(&open), [raised("a1", "c1")]);
+    let again = try_append(&journal, raised("a1", "c1")).await;
+    assert_eq!(again, Err(Refusal::ApprovalKnown(approval("a1")).into()));
+    append(&journal, "s1", answered("a1", "c1", Answer::Denied)).await;
+    assert_eq!(try_append(&journal, allowed()).await, not_open());
+    assert_eq!(journal.open_approvals().await.unwrap(), []);
+}
+
+async fn finds_calls_by_the_beginning_of_their_id(journal: Journal) {
+    assert_eq!(journal.last_call().await.unwrap(), None);
+    for name in ["cab2", "cab1", "cac", "d%", "ca"] {
+        if name != "d%" {
+            append(&journal, "s1", received(name)).await;
+        }
+    }
+    let find = |prefix: &'static str, limit| {
+        let journal = journal.clone();
+        async move {
+            let found = journal.calls_with_prefix(prefix, limit).await.unwrap();
+            found.iter().map(ToString::to_string).collect::<Vec<_>>()
+        }
+    };
+    assert_eq!(find("cab", 9).await, ["cab1", "cab2"]);
+    assert_eq!(find("cab1", 9).await, ["cab1"]);
+    assert_eq!(find("ca", 2).await, ["ca", "cab1"]);
+    assert_eq!(find("", 9).await, ["ca", "cab1", "cab2", "cac"]);
+    for nothing in ["cb", "c%", "c_b1", "CAB", "cab1 ", "ca\u{e4}", "'"] {
+        assert!(find(nothing, 9).await.is_empty(), "{nothing:?}");
+    }
+    assert_eq!(journal.last_call().await.unwrap(), Some(call("ca")));
+}
+
+async fn keeps_events_that_it_cannot_read(journal: Journal) {
+    let newer = Event::Other {
+        kind: "team/formed".to_owned(),
+        body: json!({"of": [1, {"deep": null}], "text": "\u{0}ü"}),
+    };
+    append(&journal, "s1", opened()).await;
+    append(&journal, "s1", newer.clone()).await;
+    append(&journal, "s1", received("c1")).await;
+    let records = all(&journal).await;
+    assert_eq!(events(&records), [opened(), newer, received("c1")]);
+    for record in records {
+        let line = serde_json::to_string(&record).unwrap();
+        assert_eq!(serde_json::from_str::<Record>(&line).unwrap(), record);
+    }
+}
+
+async fn keeps_content_by_its_hash(journal: Journal) {
+    let bytes = b"\x00\xffall of it".repeat(10_000);
+    let digest = journal
+        .put(bytes.clone(), Durability::Process)
+        .await
+        .unwrap();
+    let again = journal.put(bytes.clone(), Durability::Power).await.unwrap();
+    let empty = journal.put(Vec::new(), Durability::Process).await.unwrap();
+    assert_eq!(digest, again);
+    assert_eq!(
+        empty.to_string(),
+        "sha256:e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855"
+    );
+    assert_eq!(journal.content(&digest).await.unwrap(), Some(bytes));
+    assert_eq!(journal.content(&empty).await.unwrap(), Some(Vec::new()));
+    let unknown = damper_call::Digest::from_sha256([7; 32]);
+    assert_eq!(journal.content(&unknown).await.unwrap(), None);
+    assert_eq!(all(&journal).await, []);
+}
+
+async fn refuses_an_event_above_the_limit(journal: Journal) {
+    let huge = Event::Other {
+        kind: "x/huge".to_owned(),
+        body: json!("x".repeat(9 << 20)),
+    };
+    let error = try_append(&journal, huge).await.unwrap_err();
+    assert_eq!(
+        error.to_string(),
+        "an event of 9437186 bytes is above the journal's limit of 8388608 bytes"
+    );
+    append(&journal, "s1", opened()).await;
+}
+
+async fn tells_of_new_records(journal: Journal) {
+    let mut newest = journal.subscribe();
+    assert_eq!(*newest.borrow_and_update(), 0);
+    let seq = append(&journal, "s1", opened()).await;
+    newest.changed().await.unwrap();
+    assert_eq!(*newest.borrow_and_update(), seq);
+    let late = journal.subscribe();
+    assert_eq!(*late.borrow(), seq);
+    drop(journal);
+    assert!(newest.changed().await.is_err(), "the end is told too");
+}
+
+async fn recovers_each_kind_of_open_call(journal: Journal) {
+    assert_eq!(journal.recover().await.unwrap(), []);
+    append(&journal, "s1", received("received")).await;
+    append(&journal, "s1", received("asked")).await;
+    append(&journal, "s1", raised("a1", "asked")).await;
+    for (name, effect) in [
+        ("none", EffectClass::None),
+        ("idempotent", EffectClass::Idempotent),
+        ("once", EffectClass::Once),
+        ("over", EffectClass::Once),
+    ] {
+        append(&journal, "s2", received(name)).await;
+        append(&journal, "s2", started(name, effect)).await;
+    }
+    append(&journal, "s2", finished("over")).await;
+    let before = all(&journal).await.len();
+
+    let recovered = journal.recover().await.unwrap();
+    let told: Vec<_> = recovered
+        .iter()
+        .map(|end| (end.call.as_str(), end.session.as_str(), end.ending))
+        .collect();
+    assert_eq!(
+        told,
+        [
+            ("received", "s1", Ending::Cancelled),
+            ("asked", "s1", Ending::Cancelled),
+            ("none", "s2", Ending::Unknown),
+            ("idempotent", "s2", Ending::Unknown),
+            ("once", "s2", Ending::Unknown),
+        ]
+    );
+    for (end, words) in recovered.iter().zip([
+        "before the tool ran; nothing was done",
+        "before the tool ran; nothing was done",
+        "is safe to repeat",
+        "is safe to repeat",
+        "is not safe to repeat",
+    ]) {
+        assert!(end.text.contains(words), "{}: {}", end.call, end.text);
+        let CallState::Finished(record) = journal.outcome_of(&end.call).await.unwrap() else {
+            panic!("{} has no end", end.call);
+        };
+        let Event::CallFinished(finish) = record.event else {
+            panic!("{} ends otherwise", end.call);
+        };
+        assert_eq!((finish.ending, &finish.text), (end.ending, &end.text));
+        assert!(finish.is_error);
+    }
+    let asked = journal.call_records(&call("asked")).await.unwrap();
+    let denied = asked.iter().find_map(|record| match &record.event {
+        Event::ApprovalAnswered(answered) => Some((answered.answer, answered.why.as_deref())),
+        _ => None,
+    });
+    assert_eq!(denied, Some((Answer::Denied, Some("host stopped"))));
+    assert_eq!(journal.open_approvals().await.unwrap(), []);
+    assert_eq!(journal.open_calls().await.unwrap(), []);
+
+    let after = all(&journal).await.len();
+    assert_eq!(after, before + 6);
+    assert_eq!(journal.recover().await.unwrap(), []);
+    assert_eq!(all(&journal).await.len(), after);
+}
