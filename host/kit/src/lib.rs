@@ -1,1 +1,12 @@
-//! damper-kit
+//! The plugin author's commands, and the toolchain that makes components.
+//!
+//! Owns how source becomes a component with its manifest inside. Knows nothing of
+//! profiles or calls; it runs a guest only to ask it for its manifest.
+
+mod bounded;
+mod build_guests;
+mod componentize;
+mod target;
+
+pub use build_guests::{BuildError, Built, Step, build};
+pub use target::{TargetError, Toolchain};

@@ -109,7 +109,10 @@ fn run(command: Option<&str>, mut arguments: Vec<OsString>) -> Result<(), Failur
         Some(other) => return Err(Failure::Usage(format!("there is no command `{other}`"))),
         None => return Err(Failure::Usage("a command is missing".to_owned())),
     };
-    match (chore, arguments.first().and_then(|argument| argument.to_str())) {
+    match (
+        chore,
+        arguments.first().and_then(|argument| argument.to_str()),
+    ) {
         (_, Some("--help" | "-h")) => {
             say(help);
             return Ok(());
