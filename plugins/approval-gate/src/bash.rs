@@ -14,12 +14,12 @@ use brush_parser::{ParserOptions, SourceSpan, TokenizerOptions};
 
 use crate::classify::Walk;
 use crate::families;
-use crate::finding::{PARSE_ERROR, TOO_DEEP};
+use crate::finding::{PARSE_ERROR, TOO_DEEP, TOO_LARGE};
 use crate::invocation::{Dialect, Feed, Invocation, UNKNOWN, Word};
 use crate::wrappers::join;
 use scan::Refusal;
 use shell::Shell;
-use words::Cook;
+use words::{Cook, Found};
 
 /// Judges a text, run by a new shell that is given `positional` (its `$0` first).
 pub(crate) fn walk(walk: &mut Walk<'_>, text: &str, positional: &[Word], feed: &Feed) {
@@ -40,6 +40,7 @@ fn walk_in(walk: &mut Walk<'_>, shell: &mut Shell, text: &str, feed: &Feed) {
             }
         }
         Err(Refusal::TooDeep) => walk.report(&TOO_DEEP),
+        Err(Refusal::TooLarge) => walk.report(&TOO_LARGE),
         // What no shell can read does not run, but a shell may read what this parser
         // cannot. So only a text that could do harm by the table's programs asks.
         Err(Refusal::Malformed) if families::mentions_program(text) => walk.report(&PARSE_ERROR),
@@ -121,7 +122,7 @@ impl Reader<'_, '_> {
 
     fn compound_inside(&mut self, compound: &CompoundCommand, feed: &Feed) {
         match compound {
-            CompoundCommand::Arithmetic(arithmetic) => self.codes_of(&arithmetic.expr.value),
+            CompoundCommand::Arithmetic(arithmetic) => self.arithmetic(arithmetic, feed),
             CompoundCommand::ArithmeticForClause(clause) => {
                 for expression in [&clause.initializer, &clause.condition, &clause.updater]
                     .into_iter()
@@ -164,6 +165,24 @@ impl Reader<'_, '_> {
                 self.command(&coprocess.body, feed);
             }
         }
+    }
+
+    /// Walks `((...))`. The parser takes `( (...) )` for the same, which is a subshell in one.
+    fn arithmetic(&mut self, arithmetic: &ast::ArithmeticCommand, feed: &Feed) {
+        let start = byte_range(
+            self.text,
+            arithmetic.loc.start.index,
+            arithmetic.loc.end.index,
+        );
+        let written = start
+            .and_then(|range| self.text.get(range))
+            .unwrap_or_default();
+        if written.starts_with("((") {
+            self.codes_of(&arithmetic.expr.value);
+            return;
+        }
+        let mut shell = self.shell.clone();
+        self.code(&arithmetic.expr.value, &mut shell, feed);
     }
 
     fn branch(&mut self, walk: impl FnOnce(&mut Self)) {
@@ -335,24 +354,25 @@ impl Reader<'_, '_> {
         for word in raw {
             cook.command_word(&word.value);
         }
-        let (words, codes, alternatives) = (cook.take_words(), cook.codes, cook.alternatives);
-        self.substitutions(&codes);
+        let (words, alternatives) = (cook.take_words(), cook.alternatives);
+        let found = cook.found();
+        self.substitutions(&found);
         (words, alternatives)
     }
 
     fn whole(&mut self, raw: &str) -> Word {
         let mut cook = Cook::new(self.shell, self.walk.context, 0);
         let word = cook.whole(raw);
-        let codes = cook.codes;
-        self.substitutions(&codes);
+        let found = cook.found();
+        self.substitutions(&found);
         word
     }
 
     fn heredoc(&mut self, raw: &str) -> String {
         let mut cook = Cook::new(self.shell, self.walk.context, 0);
         let text = cook.heredoc(raw).text;
-        let codes = cook.codes;
-        self.substitutions(&codes);
+        let found = cook.found();
+        self.substitutions(&found);
         text
     }
 
@@ -367,12 +387,15 @@ impl Reader<'_, '_> {
     fn codes_of(&mut self, text: &str) {
         let mut cook = Cook::new(self.shell, self.walk.context, 0);
         cook.collect_codes(text);
-        let codes = cook.codes;
-        self.substitutions(&codes);
+        let found = cook.found();
+        self.substitutions(&found);
     }
 
-    fn substitutions(&mut self, codes: &[String]) {
-        for code in codes {
+    fn substitutions(&mut self, found: &Found) {
+        if let Some(rule) = found.refused {
+            self.walk.report(rule);
+        }
+        for code in &found.codes {
             // A substitution is a shell of its own, which knows all that this one does.
             let mut shell = self.shell.clone();
             self.code(code, &mut shell, &Feed::default());

@@ -1,7 +1,7 @@
 //! The Windows command interpreter: a tokeniser for what `cmd /c` takes.
 
 use crate::classify::Walk;
-use crate::invocation::{Dialect, Feed, Invocation, UNKNOWN, Word};
+use crate::invocation::{Dialect, Feed, Invocation, MAX_VALUE, UNKNOWN, Word};
 use crate::wrappers::join;
 
 /// Builtins that may be followed by a switch without a blank, as in `rd/s/q x`.
@@ -53,13 +53,13 @@ fn run(walk: &mut Walk<'_>, words: &[Word], feed: &Feed) {
         } else {
             words[0].text = bare.to_owned();
         }
-        run(walk, &words, feed);
+        walk.deeper(|walk| run(walk, &words, feed));
         return;
     }
     match bare.to_ascii_lowercase().as_str() {
         "rem" | "set" => {}
-        "if" => run(walk, after_condition(rest), feed),
-        "else" | "do" => run(walk, rest, feed),
+        "if" => walk.deeper(|walk| run(walk, after_condition(rest), feed)),
+        "else" | "do" => walk.deeper(|walk| run(walk, rest, feed)),
         "for" => {
             let body = rest
                 .iter()
@@ -73,10 +73,10 @@ fn run(walk: &mut Walk<'_>, words: &[Word], feed: &Feed) {
                 if let Some(code) = code {
                     walk.code(code, Dialect::Cmd, feed);
                 }
-                run(walk, &rest[body + 1..], feed);
+                walk.deeper(|walk| run(walk, &rest[body + 1..], feed));
             }
         }
-        "start" => run(walk, after_start(rest), feed),
+        "start" => walk.deeper(|walk| run(walk, after_start(rest), feed)),
         "forfiles" => {
             let code = rest
                 .iter()
@@ -261,7 +261,12 @@ impl Reader<'_> {
             && set.text.eq_ignore_ascii_case("set")
             && !values.is_empty()
         {
-            self.variables.push((name.text.clone(), join(values)));
+            let value = join(values);
+            self.variables
+                .retain(|(known, _)| !known.eq_ignore_ascii_case(&name.text));
+            if value.len() <= MAX_VALUE {
+                self.variables.push((name.text.clone(), value));
+            }
         }
     }
 }

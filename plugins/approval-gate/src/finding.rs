@@ -53,7 +53,7 @@ pub struct Finding {
 }
 
 /// The text is longer than is looked at.
-pub static TOO_LARGE: Rule = Rule {
+pub(crate) static TOO_LARGE: Rule = Rule {
     id: "too-large",
     effect: Effect::HidesIntent,
     specificity: 2,
@@ -62,7 +62,7 @@ pub static TOO_LARGE: Rule = Rule {
 };
 
 /// The text nests deeper than is followed.
-pub static TOO_DEEP: Rule = Rule {
+pub(crate) static TOO_DEEP: Rule = Rule {
     id: "too-deep",
     effect: Effect::HidesIntent,
     specificity: 2,
@@ -71,7 +71,7 @@ pub static TOO_DEEP: Rule = Rule {
 };
 
 /// The text does not parse and names a program that some rule is about.
-pub static PARSE_ERROR: Rule = Rule {
+pub(crate) static PARSE_ERROR: Rule = Rule {
     id: "parse-error",
     effect: Effect::HidesIntent,
     specificity: 1,
@@ -80,7 +80,7 @@ pub static PARSE_ERROR: Rule = Rule {
 };
 
 /// What runs is not in the text, and its arguments look like those of a deletion.
-pub static HIDDEN_COMMAND: Rule = Rule {
+pub(crate) static HIDDEN_COMMAND: Rule = Rule {
     id: "hidden-command",
     effect: Effect::HidesIntent,
     specificity: 3,

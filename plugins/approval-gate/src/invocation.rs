@@ -6,6 +6,10 @@
 /// were unknown, which can only add questions.
 pub(crate) const UNKNOWN: char = '\u{10FFFF}';
 
+/// The longest value that a variable is followed with, in bytes. Doubling a variable a few
+/// dozen times would otherwise fill the memory.
+pub(crate) const MAX_VALUE: usize = 4096;
+
 /// The languages that commands are written in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Dialect {

@@ -10,6 +10,7 @@ mod classify;
 mod cmd;
 mod families;
 mod finding;
+mod gate;
 mod invocation;
 mod options;
 mod powershell;
@@ -18,4 +19,7 @@ mod wrappers;
 
 pub use classify::{Context, MAX_CODE_BYTES, MAX_DEPTH, classify};
 pub use finding::{Effect, Finding, Rule};
+pub use gate::{ApprovalGate, Config};
 pub use invocation::Dialect;
+
+damper_guest::export_guard!(ApprovalGate);

@@ -7,7 +7,7 @@ mod lexer;
 
 use crate::classify::Walk;
 use crate::families::REMOVE_ITEM_RULE;
-use crate::invocation::{Dialect, Feed, Invocation, UNKNOWN, Word, program_name};
+use crate::invocation::{Dialect, Feed, Invocation, MAX_VALUE, UNKNOWN, Word, program_name};
 use lexer::{End, Item, Kind, Lexer};
 
 /// Words that lead to a statement and do not begin a command.
@@ -96,6 +96,7 @@ fn assigned<'i>(items: &'i [Item], variables: &mut Variables) -> Option<&'i [Ite
     if let [only] = value
         && only.kind == Kind::Quoted
         && only.word.is_constant()
+        && only.word.text.len() <= MAX_VALUE
         && let Some(name) = &target.name
     {
         variables.retain(|(known, _)| !known.eq_ignore_ascii_case(name));

@@ -31,7 +31,7 @@ enum Run {
     OpenEnded,
     /// The remaining words, joined, are code.
     Code(Dialect),
-    /// The value of one of these options is code; otherwise the remaining words are a command.
+    /// The value of one of these options is code, and the remaining words are a command.
     CodeOption(&'static [&'static str]),
     /// As [`Run::Command`], after `NAME=value` words; `-S` holds a whole command line.
     Env,
@@ -72,6 +72,7 @@ static BUFFERED: Grammar = Grammar::LEADING.values(
     "ioecpn",
     &["input", "output", "error", "class", "classdata"],
 );
+static EXEC: Grammar = Grammar::LEADING.values("a", &[]);
 static XARGS: Grammar = Grammar::LEADING.values(
     "InPLsdaE",
     &[
@@ -120,7 +121,7 @@ static KUBECTL: Grammar = Grammar::GNU.values(
     "ncsf",
     &["namespace", "container", "context", "kubeconfig", "cluster"],
 );
-static TEXT_OPTION: Grammar = Grammar::LEADING.values(
+static TEXT_OPTION: Grammar = Grammar::GNU.values(
     "cgGsuwTEptSeoOI",
     &[
         "command",
@@ -234,7 +235,7 @@ static WRAPPERS: &[Wrapper] = &[
         &LEADING,
         0,
     ),
-    plain(&["exec"], &BUFFERED, 0),
+    plain(&["exec"], &EXEC, 0),
     Wrapper {
         run: Run::Env,
         ..plain(&["env", "genv"], &ENV, 0)
@@ -380,10 +381,12 @@ impl Wrapper {
             Run::Command => walk.invoke_words(invocation, rest),
             Run::OpenEnded => run_open_ended(walk, rest, invocation),
             Run::Code(dialect) => run_code(walk, rest, dialect, invocation.feed),
-            Run::CodeOption(names) => match options.value(names) {
-                Some(code) => walk.code(code, Dialect::Bash, invocation.feed),
-                None => walk.invoke_words(invocation, rest),
-            },
+            Run::CodeOption(names) => {
+                if let Some(code) = options.value(names) {
+                    walk.code(code, Dialect::Bash, invocation.feed);
+                }
+                walk.invoke_words(invocation, rest);
+            }
             Run::Env => run_env(walk, rest, &options, invocation),
             Run::Xargs => run_xargs(walk, rest, invocation),
             Run::Exec(starts) => run_exec(walk, words, starts, invocation),

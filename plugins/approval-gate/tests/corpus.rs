@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::path::Path;
 
-use damper_approval_gate::{Context, Dialect, classify};
+use approval_gate::{Context, Dialect, classify};
 use serde::Deserialize;
 
 /// The families that the table holds.

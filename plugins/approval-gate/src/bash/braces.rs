@@ -3,6 +3,10 @@
 /// The most words one word may become. More than that is left as it is written.
 const MAX_WORDS: usize = 64;
 
+/// How many braces are tried before the rest of a word counts as plain text. Each may
+/// cost a look at the whole word.
+const MAX_TRIES: usize = 256;
+
 /// Returns the words that `raw` expands to, quotes and all, or none if it holds no brace expression.
 pub(super) fn expand(raw: &str) -> Option<Vec<String>> {
     if !raw.contains('{') || !(raw.contains(',') || raw.contains("..")) {
@@ -30,10 +34,11 @@ pub(super) fn expand(raw: &str) -> Option<Vec<String>> {
 /// Returns where the first brace expression starts and ends, and its members.
 fn first_expression(word: &str) -> Option<(usize, usize, Vec<String>)> {
     let bytes = word.as_bytes();
-    let mut at = 0;
-    while at < bytes.len() {
+    let (mut at, mut tries) = (0, 0);
+    while at < bytes.len() && tries < MAX_TRIES {
         match bytes[at] {
             b'{' if at == 0 || bytes[at - 1] != b'$' => {
+                tries += 1;
                 if let Some((end, members)) = members(word, at) {
                     return Some((at, end, members));
                 }

@@ -16,7 +16,12 @@ pub(super) fn of_command(words: &[Word], feed: &Feed) -> Option<String> {
         .count();
     let operands = &arguments[options..];
     match program_name(&program.text, Dialect::Bash).as_str() {
-        "echo" => Some(join(operands)),
+        "echo" => {
+            let options = arguments.iter().take_while(|word| {
+                matches!(word.text.as_str(), "-n" | "-e" | "-E" | "-ne" | "-en")
+            });
+            Some(join(&arguments[options.count()..]))
+        }
         "printf" => printf(operands),
         "which" | "type" => Some(operands.last()?.text.clone()),
         "command" if options > 0 => Some(operands.first()?.text.clone()),

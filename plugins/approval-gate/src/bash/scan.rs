@@ -11,6 +11,9 @@ const MAX_EXPANSIONS: usize = 128;
 /// How deep compound commands may nest; the stack lasts for between 200 and 400.
 const MAX_COMPOUNDS: usize = 32;
 
+/// How many tokens are parsed; each takes some microseconds. A here-document is one token.
+const MAX_TOKENS: usize = 1 << 14;
+
 /// How often the parser may look at tokens, in the worst case that the nesting allows.
 /// Takes about a tenth of a second.
 const MAX_TOKEN_VISITS: usize = 1 << 18;
@@ -53,12 +56,16 @@ pub(super) fn expansions_too_deep(text: &str) -> bool {
 /// Why tokens are not handed to the parser.
 pub(super) enum Refusal {
     TooDeep,
+    TooLarge,
     /// A number that the parser cannot hold, where a file descriptor stands.
     Malformed,
 }
 
 /// Returns why the tokens must not be parsed, if so.
 pub(super) fn refuse(tokens: &[Token]) -> Option<Refusal> {
+    if tokens.len() > MAX_TOKENS {
+        return Some(Refusal::TooLarge);
+    }
     let mut nesting = Nesting::default();
     let mut before: Option<&Token> = None;
     for token in tokens {

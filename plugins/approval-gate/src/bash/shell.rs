@@ -4,7 +4,7 @@ use std::rc::Rc;
 
 use brush_parser::ast;
 
-use crate::invocation::Word;
+use crate::invocation::{MAX_VALUE, Word};
 
 /// How many values a variable is followed with, when branches and loops give it several.
 const MAX_ALTERNATIVES: usize = 4;
@@ -25,6 +25,7 @@ pub(super) struct Shell {
 
 impl Shell {
     pub(super) fn assign(&mut self, name: &str, value: Option<String>) {
+        let value = value.filter(|value| value.len() <= MAX_VALUE);
         let is_certain = self.branches == 0;
         match self.variables.iter_mut().find(|(known, _)| known == name) {
             Some((_, values)) if is_certain => *values = vec![value],

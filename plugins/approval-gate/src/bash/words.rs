@@ -4,10 +4,15 @@ use super::braces;
 use super::extent::{ansi_c, closing, closing_backtick, unescape_backticks};
 use super::shell::Shell;
 use crate::classify::Context;
+use crate::finding::{Rule, TOO_DEEP, TOO_LARGE};
 use crate::invocation::{UNKNOWN, Word};
 
 /// How deep `${a:-${b:-...}}` is followed.
 const MAX_NESTING: usize = 8;
+
+/// How many words one command may expand to, and how long expansions may make one.
+const MAX_WORDS: usize = 1 << 14;
+const MAX_WORD: usize = 1 << 16;
 
 /// Where text stands, which decides what is special in it.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -30,10 +35,18 @@ pub(super) struct Cook<'a> {
     /// Whether the draft is a word even if it is empty.
     started: bool,
     nesting: usize,
-    /// The texts of command substitutions met so far.
-    pub(super) codes: Vec<String>,
+    found: Found,
     /// The most values that a variable met so far has.
     pub(super) alternatives: usize,
+}
+
+/// What cooking meets that is not part of a word.
+#[derive(Default)]
+pub(super) struct Found {
+    /// The texts of command substitutions.
+    pub(super) codes: Vec<String>,
+    /// Why something was not read, if so.
+    pub(super) refused: Option<&'static Rule>,
 }
 
 impl<'a> Cook<'a> {
@@ -46,7 +59,7 @@ impl<'a> Cook<'a> {
             draft: Word::default(),
             started: false,
             nesting: 0,
-            codes: Vec::new(),
+            found: Found::default(),
             alternatives: 1,
         }
     }
@@ -61,6 +74,10 @@ impl<'a> Cook<'a> {
             Some(expanded) => expanded.iter().for_each(|raw| self.cook_split(raw)),
             None => self.cook_split(raw),
         }
+    }
+
+    pub(super) fn found(&mut self) -> Found {
+        std::mem::take(&mut self.found)
     }
 
     pub(super) fn take_words(&mut self) -> Vec<Word> {
@@ -88,6 +105,10 @@ impl<'a> Cook<'a> {
 
     fn finish_word(&mut self) {
         let word = std::mem::take(&mut self.draft);
+        if self.words.len() >= MAX_WORDS {
+            self.found.refused = Some(&TOO_LARGE);
+            return;
+        }
         if self.started || !word.text.is_empty() {
             self.words.push(word);
         }
@@ -110,6 +131,11 @@ impl<'a> Cook<'a> {
                 }
                 '"' if is_bare => self.double_quoted(raw, after),
                 '"' if place == Place::DoubleQuoted => return,
+                // Only the text of an expansion has blanks that are not quoted.
+                ' ' | '\t' | '\n' if place == Place::Bare => {
+                    self.finish_word();
+                    after
+                }
                 '$' => self.dollar(raw, at, place),
                 '`' => self.backticks(raw, at, place),
                 '~' if is_bare && at == 0 => self.tilde(raw, after),
@@ -195,7 +221,7 @@ impl<'a> Cook<'a> {
             Some(text) => self.insert(&text, place),
             None => self.unknown(place),
         }
-        self.codes.push(code);
+        self.found.codes.push(code);
     }
 
     /// Cooks what the `$` at `at` begins; returns the index after it.
@@ -259,7 +285,11 @@ impl<'a> Cook<'a> {
 
     /// Collects the substitutions in a text whose own value is of no interest.
     pub(super) fn collect_codes(&mut self, text: &str) {
-        if self.nesting >= MAX_NESTING || !text.contains(['$', '`']) {
+        if !text.contains(['$', '`']) {
+            return;
+        }
+        if self.nesting >= MAX_NESTING {
+            self.found.refused = Some(&TOO_DEEP);
             return;
         }
         let draft = std::mem::take(&mut self.draft);
@@ -288,6 +318,10 @@ impl<'a> Cook<'a> {
             }
         };
         let operation = &inside[name.len()..];
+        if matches!(operation, "[@]" | "[*]") {
+            self.array(name, place);
+            return;
+        }
         let is_set = self
             .shell
             .values(name)
@@ -314,8 +348,19 @@ impl<'a> Cook<'a> {
         }
     }
 
+    /// Inserts all elements of an array; each is a word, even between quotes.
+    fn array(&mut self, name: &str, place: Place) {
+        let place = if place == Place::DoubleQuoted {
+            Place::Bare
+        } else {
+            place
+        };
+        self.variable(name, place);
+    }
+
     fn nested(&mut self, text: &str, place: Place) {
         if self.nesting >= MAX_NESTING {
+            self.found.refused = Some(&TOO_DEEP);
             self.unknown(place);
             return;
         }
@@ -369,6 +414,10 @@ impl<'a> Cook<'a> {
 
     /// Inserts the value of an expansion, split into words where that happens.
     fn insert(&mut self, value: &str, place: Place) {
+        if self.draft.text.len() + value.len() > MAX_WORD {
+            self.unknown(place);
+            return;
+        }
         if place != Place::Bare {
             self.draft.text.push_str(value);
             return;

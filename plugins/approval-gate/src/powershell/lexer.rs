@@ -109,6 +109,14 @@ impl<'a> Lexer<'a> {
                     items.push(bare("&"));
                 }
                 ',' | ')' | '}' => drop(self.bump()),
+                _ if items.len() == 1
+                    && is_target(&items[0])
+                    && assignment(self.rest()).is_some() =>
+                {
+                    let operator = assignment(self.rest()).unwrap_or_default();
+                    self.at += operator.len();
+                    items.push(bare(operator));
+                }
                 '>' | '<' => {
                     while self.peek().is_some_and(|c| matches!(c, '>' | '<' | '&')) {
                         self.bump();
@@ -239,6 +247,12 @@ impl<'a> Lexer<'a> {
             match c {
                 ' ' | '\t' | '\n' | '\r' | ';' | '|' | '&' | '(' | ')' | '{' | '}' | ',' | '>'
                 | '<' => break,
+                _ if kind == Kind::Variable
+                    && self.at > start
+                    && assignment(self.rest()).is_some() =>
+                {
+                    break;
+                }
                 '`' => self.escaped(&mut item),
                 '$' => self.dollar(variables, &mut item),
                 '\u{2013}'..='\u{2015}' => {
@@ -350,6 +364,19 @@ impl<'a> Lexer<'a> {
             }
         }
     }
+}
+
+/// Returns whether an item may be assigned to.
+fn is_target(item: &Item) -> bool {
+    matches!(item.kind, Kind::Variable | Kind::Bracketed)
+}
+
+/// Returns the operator of assignment that `text` begins with.
+fn assignment(text: &str) -> Option<&'static str> {
+    let operators = ["+=", "-=", "*=", "/=", "%=", "??=", "="];
+    operators
+        .into_iter()
+        .find(|operator| text.starts_with(operator))
 }
 
 fn bare(text: &str) -> Item {
