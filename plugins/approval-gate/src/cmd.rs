@@ -166,56 +166,40 @@ impl Reader<'_> {
     /// Reads the words of the next command, which may be none; returns `None` at the end.
     fn command(&mut self) -> Option<Vec<Word>> {
         self.peek()?;
-        let mut words = Vec::new();
-        let mut word = Word::default();
-        let mut started = false;
-        let mut drops_next = false;
+        let mut line = Line::default();
         let mut quotes = false;
         while let Some(c) = self.next() {
             match c {
                 '"' => {
                     quotes = !quotes;
-                    word.quoted |= word.text.is_empty();
-                    started = true;
+                    line.word.quoted |= line.word.text.is_empty();
+                    line.started = true;
                 }
-                '%' | '!' => self.variable(c, &mut word),
-                _ if quotes && c != '\n' => word.text.push(c),
-                '^' => {
-                    if self.peek() == Some('\r') {
-                        self.next();
-                    }
-                    match self.next() {
-                        Some('\n') | None => {}
-                        Some(escaped) => word.text.push(escaped),
-                    }
+                '%' | '!' => self.variable(c, &mut line.word),
+                _ if quotes && c != '\n' => line.word.text.push(c),
+                '^' => line.word.text.extend(self.escaped()),
+                '&' | '|' | '\n' if !(c == '&' && line.drops_next) => {
+                    line.finish_word();
+                    return Some(line.words);
                 }
-                ' ' | '\t' | '\r' | ',' | ';' | '=' | '&' | '|' | '\n' | '<' | '>' => {
-                    // A lone digit before a redirection is the handle that it redirects.
-                    let is_handle =
-                        matches!(c, '<' | '>') && matches!(word.text.as_str(), "0" | "1" | "2");
-                    if (started || !word.text.is_empty()) && !is_handle {
-                        if !drops_next {
-                            words.push(std::mem::take(&mut word));
-                        }
-                        drops_next = false;
-                    }
-                    word = Word::default();
-                    started = false;
-                    drops_next |= matches!(c, '<' | '>');
-                    if matches!(c, '&' | '|' | '\n') && !(c == '&' && drops_next) {
-                        return Some(words);
-                    }
-                }
+                ' ' | '\t' | '\r' | ',' | ';' | '=' | '&' => line.finish_word(),
+                '<' | '>' => line.redirect(),
                 _ => {
-                    word.glob |= matches!(c, '*' | '?');
-                    word.text.push(c);
+                    line.word.glob |= matches!(c, '*' | '?');
+                    line.word.text.push(c);
                 }
             }
         }
-        if (started || !word.text.is_empty()) && !drops_next {
-            words.push(word);
+        line.finish_word();
+        Some(line.words)
+    }
+
+    /// Reads what `^` protects; the end of a line is dropped.
+    fn escaped(&mut self) -> Option<char> {
+        if self.peek() == Some('\r') {
+            self.next();
         }
-        Some(words)
+        self.next().filter(|c| *c != '\n')
     }
 
     /// Reads what `%` or `!` begins: `%NAME%`, a loop's `%i` or `%%i`, or just itself.
@@ -268,5 +252,37 @@ impl Reader<'_> {
                 self.variables.push((name.text.clone(), value));
             }
         }
+    }
+}
+
+/// A command being read.
+#[derive(Default)]
+struct Line {
+    words: Vec<Word>,
+    word: Word,
+    /// Whether `word` is one even if it is empty.
+    started: bool,
+    /// Whether the next word is where a redirection leads.
+    drops_next: bool,
+}
+
+impl Line {
+    fn finish_word(&mut self) {
+        let word = std::mem::take(&mut self.word);
+        if !std::mem::take(&mut self.started) && word.text.is_empty() {
+            return;
+        }
+        if !std::mem::take(&mut self.drops_next) {
+            self.words.push(word);
+        }
+    }
+
+    /// A lone digit before a redirection is the handle that it redirects.
+    fn redirect(&mut self) {
+        if matches!(self.word.text.as_str(), "0" | "1" | "2") {
+            self.word = Word::default();
+        }
+        self.finish_word();
+        self.drops_next = true;
     }
 }

@@ -131,21 +131,22 @@ impl<'a> Arguments<'a> {
                 self.operands.extend(&words[index..]);
                 return;
             }
-            if word.may_become_option() {
-                self.hidden_option |= self.is_option_place(word, &words[index..]);
-            }
-            if text.len() < 2 || !text.starts_with('-') {
-                self.rest = self.rest.min(index - 1);
-                if grammar.style == Style::GnuLeading {
-                    self.operands.extend(&words[index - 1..]);
-                    return;
-                }
-                self.operands.push(word);
-            } else if let Some(long) = text.strip_prefix("--") {
+            self.hidden_option |=
+                word.may_become_option() && self.is_option_place(word, &words[index..]);
+            if let Some(long) = text.strip_prefix("--") {
                 index += self.push_long(long, words.get(index), grammar);
-            } else {
-                index += self.push_cluster(&text[1..], words.get(index), grammar);
+                continue;
             }
+            if text.len() > 1 && text.starts_with('-') {
+                index += self.push_cluster(&text[1..], words.get(index), grammar);
+                continue;
+            }
+            self.rest = self.rest.min(index - 1);
+            if grammar.style == Style::GnuLeading {
+                self.operands.extend(&words[index - 1..]);
+                return;
+            }
+            self.operands.push(word);
         }
     }
 
@@ -205,9 +206,7 @@ impl<'a> Arguments<'a> {
         let mut in_paths = true;
         for (index, word) in words.iter().enumerate() {
             if is_path(word) {
-                if in_paths {
-                    self.operands.push(word);
-                }
+                self.operands.extend(in_paths.then_some(word));
                 continue;
             }
             // `-H`, `-L`, `-P`, `-O3` and `-D x` stand before the paths.
@@ -256,9 +255,8 @@ impl<'a> Arguments<'a> {
                 let next = words.get(index);
                 index += usize::from(next.is_some());
                 value = next.map(|word| word.text.as_str());
-                if grammar.operand_values.contains(&name) {
-                    self.operands.extend(next);
-                }
+                let is_operand = grammar.operand_values.contains(&name);
+                self.operands.extend(next.filter(|_| is_operand));
             }
             // `-Recurse:$false` says that it is not given.
             if value.is_none_or(|value| !value.eq_ignore_ascii_case("$false")) {

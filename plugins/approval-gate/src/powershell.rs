@@ -3,6 +3,7 @@
 //! Everything in braces and parentheses is judged as code, whether or not the command
 //! it is given to runs it. That can only add questions.
 
+mod extent;
 mod lexer;
 
 use crate::classify::Walk;

@@ -120,22 +120,21 @@ impl Scan<'_> {
     /// Goes past the bodies of the here-documents that the line just ended announced.
     fn skip_bodies(&mut self) {
         for (tag, strips_tabs) in std::mem::take(&mut self.heredocs) {
-            loop {
-                let start = self.at;
-                self.skip_line();
-                let mut line =
-                    &self.bytes[start.min(self.bytes.len())..self.at.min(self.bytes.len())];
-                while strips_tabs && line.first() == Some(&b'\t') {
-                    line = &line[1..];
-                }
-                let is_last = self.at >= self.bytes.len();
-                self.at += usize::from(!is_last);
-                // A body may end with the tag and the bracket on one line.
-                if line == tag.as_slice() || is_last {
-                    break;
-                }
-            }
+            while self.at < self.bytes.len() && !self.skip_body_line(&tag, strips_tabs) {}
         }
+    }
+
+    /// Goes past one line; returns whether it is the one that ends the body.
+    fn skip_body_line(&mut self, tag: &[u8], strips_tabs: bool) -> bool {
+        let start = self.at;
+        self.skip_line();
+        let line = &self.bytes[start..self.at];
+        let tabs = line
+            .iter()
+            .take_while(|byte| strips_tabs && **byte == b'\t')
+            .count();
+        self.at += usize::from(self.at < self.bytes.len());
+        &line[tabs..] == tag
     }
 }
 

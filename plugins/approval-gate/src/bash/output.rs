@@ -1,8 +1,8 @@
 //! What a few harmless programs print, so that code made of constants is seen.
 
 use crate::base64;
-use crate::invocation::Dialect;
-use crate::invocation::{Feed, Word, program_name};
+use crate::invocation::{Dialect, Feed, Word, program_name};
+use crate::wrappers::join;
 
 /// Returns what the command prints, where that is constant.
 pub(super) fn of_command(words: &[Word], feed: &Feed) -> Option<String> {
@@ -51,14 +51,6 @@ pub(super) fn of_simple_code(code: &str) -> Option<String> {
         .map(Word::plain)
         .collect();
     of_command(&words, &Feed::default())
-}
-
-fn join(words: &[Word]) -> String {
-    words
-        .iter()
-        .map(|word| word.text.as_str())
-        .collect::<Vec<_>>()
-        .join(" ")
 }
 
 /// Follows `%s` and `%b` and the commonest escapes; other formats are not constant to us.

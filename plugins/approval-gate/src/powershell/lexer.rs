@@ -2,6 +2,7 @@
 
 use std::ops::Range;
 
+use super::extent::closing;
 use super::unknown;
 use crate::invocation::{UNKNOWN, Word};
 
@@ -80,58 +81,66 @@ impl<'a> Lexer<'a> {
         let mut last = start;
         loop {
             self.skip_blanks();
-            let Some(c) = self.peek() else {
-                return (items, End::Text, start..last);
-            };
-            let is_first = items.is_empty();
-            match c {
-                '\n' | '\r' | ';' => {
-                    self.bump();
-                    return (items, End::Statement, start..last);
-                }
-                '|' => {
-                    self.bump();
-                    let end = if self.eat("|") {
-                        End::Statement
-                    } else {
-                        End::Pipe
-                    };
-                    self.skip_lines();
-                    return (items, end, start..last);
-                }
-                '&' if !is_first || self.rest().starts_with("&&") => {
-                    self.bump();
-                    self.eat("&");
-                    return (items, End::Statement, start..last);
-                }
-                '&' => {
-                    self.bump();
-                    items.push(bare("&"));
-                }
-                ',' | ')' | '}' => drop(self.bump()),
-                _ if items.len() == 1
-                    && is_target(&items[0])
-                    && assignment(self.rest()).is_some() =>
-                {
-                    let operator = assignment(self.rest()).unwrap_or_default();
-                    self.at += operator.len();
-                    items.push(bare(operator));
-                }
-                '>' | '<' => {
-                    while self.peek().is_some_and(|c| matches!(c, '>' | '<' | '&')) {
-                        self.bump();
-                    }
-                    drops_next = true;
-                }
-                _ => {
-                    let item = self.item(variables);
-                    if !std::mem::take(&mut drops_next) || !item.codes.is_empty() {
-                        items.push(item);
-                    }
-                }
+            if let Some(end) = self.end(items.is_empty()) {
+                return (items, end, start..last);
+            }
+            if matches!(self.peek(), Some(',' | ')' | '}')) {
+                self.bump();
+            } else if self.eat("&") {
+                items.push(bare("&"));
+            } else if let Some(operator) = self.assignment_to(&items) {
+                self.at += operator.len();
+                items.push(bare(operator));
+            } else if self.eat_redirection() {
+                drops_next = true;
+            } else {
+                let item = self.item(variables);
+                let is_target = std::mem::take(&mut drops_next) && item.codes.is_empty();
+                items.extend((!is_target).then_some(item));
             }
             last = self.at;
         }
+    }
+
+    /// Goes past what ends a command, if that is next. `&` first in a command calls it.
+    fn end(&mut self, is_first: bool) -> Option<End> {
+        match self.peek() {
+            None => Some(End::Text),
+            Some('\n' | '\r' | ';') => {
+                self.bump();
+                Some(End::Statement)
+            }
+            Some('|') => {
+                self.bump();
+                let end = if self.eat("|") {
+                    End::Statement
+                } else {
+                    End::Pipe
+                };
+                self.skip_lines();
+                Some(end)
+            }
+            Some('&') if !is_first || self.rest().starts_with("&&") => {
+                self.bump();
+                self.eat("&");
+                Some(End::Statement)
+            }
+            Some(_) => None,
+        }
+    }
+
+    /// Returns the operator that is next, if it assigns to the only item so far.
+    fn assignment_to(&self, items: &[Item]) -> Option<&'static str> {
+        let [target] = items else { return None };
+        let is_target = matches!(target.kind, Kind::Variable | Kind::Bracketed);
+        assignment(self.rest()).filter(|_| is_target)
+    }
+
+    fn eat_redirection(&mut self) -> bool {
+        let rest = self.rest().trim_start_matches(['>', '<', '&']);
+        let length = self.rest().len() - rest.len();
+        self.at += length;
+        length > 0
     }
 
     /// Skips blanks, comments and continued lines.
@@ -303,21 +312,17 @@ impl<'a> Lexer<'a> {
             }
         };
         while let Some(c) = self.peek() {
-            if ends(c) {
-                self.bump();
-                // A doubled quote is one of the string's characters.
-                if self.peek().is_some_and(ends) {
+            match ends(c) {
+                false if is_double => self.string_char(c, variables, item),
+                false => item.word.text.extend(self.bump()),
+                true => {
                     self.bump();
-                    item.word.text.push(c);
-                    continue;
+                    // A doubled quote is one of the string's characters.
+                    if !self.peek().is_some_and(ends) {
+                        return;
+                    }
+                    item.word.text.extend(self.bump());
                 }
-                return;
-            }
-            if is_double {
-                self.string_char(c, variables, item);
-            } else {
-                self.bump();
-                item.word.text.push(c);
             }
         }
     }
@@ -366,11 +371,6 @@ impl<'a> Lexer<'a> {
     }
 }
 
-/// Returns whether an item may be assigned to.
-fn is_target(item: &Item) -> bool {
-    matches!(item.kind, Kind::Variable | Kind::Bracketed)
-}
-
 /// Returns the operator of assignment that `text` begins with.
 fn assignment(text: &str) -> Option<&'static str> {
     let operators = ["+=", "-=", "*=", "/=", "%=", "??=", "="];
@@ -412,64 +412,4 @@ fn is_double_quote(c: char) -> bool {
 
 fn is_quote(c: char) -> bool {
     is_double_quote(c) || matches!(c, '\'' | '\u{2018}'..='\u{201b}')
-}
-
-/// Returns the index of what closes the bracket at `open`, or the end of the text.
-fn closing(text: &str, open: usize) -> usize {
-    let bytes = text.as_bytes();
-    let mut depth = 0_usize;
-    let mut at = open;
-    while at < bytes.len() {
-        match bytes[at] {
-            b'(' | b'{' => depth += 1,
-            b')' | b'}' => {
-                depth = depth.saturating_sub(1);
-                if depth == 0 {
-                    return at;
-                }
-            }
-            b'`' => at += 1,
-            b'<' if bytes.get(at + 1) == Some(&b'#') => {
-                at = find(text, at, "#>").map_or(bytes.len(), |end| end + 1)
-            }
-            b'#' if matches!(bytes[at - 1], b' ' | b'\t' | b'\n' | b'{' | b'(' | b';') => {
-                at = find(text, at, "\n").unwrap_or(bytes.len());
-            }
-            b'@' if matches!(bytes.get(at + 1), Some(b'\'' | b'"')) => {
-                let end = if bytes[at + 1] == b'"' {
-                    "\n\"@"
-                } else {
-                    "\n'@"
-                };
-                at = find(text, at, end).map_or(bytes.len(), |end| end + 2);
-            }
-            b'\'' => at = find(text, at + 1, "'").unwrap_or(bytes.len()),
-            b'"' => at = string_end(bytes, at),
-            _ => {}
-        }
-        at += 1;
-    }
-    bytes.len()
-}
-
-fn find(text: &str, from: usize, what: &str) -> Option<usize> {
-    text.get(from..)?.find(what).map(|length| from + length)
-}
-
-/// Returns the index of the `"` that ends the string at `open`. Brackets inside are counted,
-/// since `"$("a")"` is one string.
-fn string_end(bytes: &[u8], open: usize) -> usize {
-    let mut at = open + 1;
-    let mut depth = 0_usize;
-    while at < bytes.len() {
-        match bytes[at] {
-            b'`' => at += 1,
-            b'(' if depth > 0 || bytes[at - 1] == b'$' => depth += 1,
-            b')' => depth = depth.saturating_sub(1),
-            b'"' if depth == 0 => return at,
-            _ => {}
-        }
-        at += 1;
-    }
-    bytes.len()
 }
