@@ -40,7 +40,7 @@ pub const HOOKS: [HookEntry; 3] = [
         answer: "the tools of the plugin",
         edit_reaches: "the next call and the next list",
         failure: "the edit is rejected; the row's last good tools stay",
-        hostile_guest: "hostile-tool",
+        hostile_guest: "slow-tool",
     },
     HookEntry {
         name: "tool.run",
@@ -49,6 +49,6 @@ pub const HOOKS: [HookEntry; 3] = [
         answer: "the tool's result",
         edit_reaches: "the next call",
         failure: "the call fails as a guest fault that names the limit or the trap",
-        hostile_guest: "hostile-tool",
+        hostile_guest: "slow-tool",
     },
 ];
