@@ -270,9 +270,8 @@ impl PatchLayer<'_> {
                 .and_then(|row| push_row(&mut self.composition.rows, row));
             if let Err(mistake) = read {
                 let id = item.entries().and_then(known_id);
-                if let Some(id) = &id {
-                    self.lost.insert(id.clone(), mistake.position.clone());
-                }
+                let place = |id: &RowId| (id.clone(), mistake.position.clone());
+                self.lost.extend(id.iter().map(place));
                 self.reject(id, mistake);
             }
         }

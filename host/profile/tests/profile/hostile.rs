@@ -159,3 +159,52 @@ fn every_cut_of_a_profile_composes_or_is_refused() {
         }
     }
 }
+
+#[test]
+fn every_large_file_is_answered() {
+    let fragments = [
+        "- id: gate\n",
+        "- id: x\n",
+        "[",
+        "{",
+        "'",
+        "\"",
+        "? ",
+        ": ",
+        "&a ",
+        "!a ",
+        "#",
+        "a: ",
+        "- ",
+        "\n",
+        "|\n",
+        "a\n",
+        "%a\n",
+        "---\n",
+        "*a ",
+        "[a,",
+        "{a: b,",
+        " ",
+        "-\n",
+        "a: b\n",
+        "?\n",
+        "\u{e9}",
+        "\\",
+        "a:\n ",
+        "[a]: ",
+        "- - a\n",
+        "\r",
+        "\r\n",
+        "\u{feff}",
+        "'' ",
+        "a b ",
+    ];
+    for fragment in fragments {
+        let text = fragment.repeat((MAX_BYTES - 64) / fragment.len());
+        let composition = compose(&profile(BASE), &[patch(&text)]).unwrap();
+        assert_eq!(composition.rows.len(), 2, "{fragment:?}");
+        let text = format!("- id: gate\n  config: {{a: [{text}");
+        let composition = compose(&profile(BASE), &[patch(&text)]).unwrap();
+        assert_eq!(composition.rows.len(), 2, "{fragment:?}");
+    }
+}
