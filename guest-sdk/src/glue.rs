@@ -79,7 +79,7 @@ use common::damper::plugin::files;
 macro_rules! __export_guard_on_wasm {
     ($plugin:ty) => {
         const _: () = {
-            $crate::__export_common!($plugin);
+            $crate::__export_common!($plugin, Guard);
 
             impl $crate::glue::guard::Guest for Export {
                 fn check(call: &$crate::glue::types::Call) -> $crate::glue::guard::Verdict {
@@ -101,7 +101,7 @@ macro_rules! __export_guard_on_wasm {
 macro_rules! __export_tool_on_wasm {
     ($plugin:ty) => {
         const _: () = {
-            $crate::__export_common!($plugin);
+            $crate::__export_common!($plugin, Tool);
 
             impl $crate::glue::tool::Guest for Export {
                 fn definitions() -> ::std::vec::Vec<$crate::glue::tool::Definition> {
@@ -131,7 +131,7 @@ macro_rules! __export_tool_on_wasm {
 #[doc(hidden)]
 #[macro_export]
 macro_rules! __export_common {
-    ($plugin:ty) => {
+    ($plugin:ty, $kind:ident) => {
         ::std::thread_local! {
             static PLUGIN: ::core::cell::RefCell<::core::option::Option<$plugin>> =
                 const { ::core::cell::RefCell::new(::core::option::Option::None) };
@@ -158,7 +158,7 @@ macro_rules! __export_common {
             {
                 let config =
                     $crate::read_config(&settings).map_err(|error| ::std::vec![error.into()])?;
-                PLUGIN.set(::core::option::Option::Some(<$plugin>::new(config)));
+                PLUGIN.set(::core::option::Option::Some(<$plugin as $crate::$kind>::new(config)));
                 ::core::result::Result::Ok(())
             }
         }

@@ -339,10 +339,16 @@ fn forget_removed(
 
 fn replace(path: &Path, bytes: &[u8]) -> Result<(), BuildError> {
     let folder = path.parent().unwrap_or(Path::new("."));
-    let mut file = tempfile::Builder::new()
-        .prefix(".building-")
-        .tempfile_in(folder)
-        .map_err(at(folder))?;
+    let mut options = tempfile::Builder::new();
+    options.prefix(".building-");
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::PermissionsExt;
+
+        // Else nobody but the builder could read what it built.
+        options.permissions(fs::Permissions::from_mode(0o644));
+    }
+    let mut file = options.tempfile_in(folder).map_err(at(folder))?;
     file.write_all(bytes).map_err(at(path))?;
     file.persist(path).map_err(|error| at(path)(error.error))?;
     Ok(())
