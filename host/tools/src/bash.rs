@@ -2,6 +2,7 @@
 
 mod capture;
 mod environment;
+mod processes;
 mod shell;
 mod supervisor;
 

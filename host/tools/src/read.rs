@@ -185,7 +185,7 @@ impl<R: BufRead> Lines<'_, R> {
                 return Err(Halt::Stopped(reason));
             }
             if self.scanned >= MAX_SCANNED_BYTES {
-                return Err(Halt::TooFar);
+                return began.then_some(Some(line)).ok_or(Halt::TooFar);
             }
             let chunk = match self.reader.fill_buf() {
                 Ok([]) => return Ok(began.then_some(line)),
@@ -194,13 +194,16 @@ impl<R: BufRead> Lines<'_, R> {
                 Err(error) => return Err(Halt::Io(error)),
             };
             began = true;
-            let end = chunk.iter().position(|&byte| byte == b'\n');
-            let part = &chunk[..end.unwrap_or(chunk.len())];
+            let mut rest = chunk;
+            let used = rest.skip_until(b'\n').map_err(Halt::Io)?;
+            let (part, ended) = match chunk[..used].strip_suffix(b"\n") {
+                Some(part) => (part, true),
+                None => (&chunk[..used], false),
+            };
             line.extend_from_slice(&part[..part.len().min(keep - line.len())]);
-            let used = part.len() + usize::from(end.is_some());
             self.reader.consume(used);
             self.scanned += used as u64;
-            if end.is_some() {
+            if ended {
                 return Ok(Some(line));
             }
         }

@@ -13,7 +13,7 @@ use std::{
     time::Duration,
 };
 
-use rustix::process::{Pid, Signal, kill_process_group, test_kill_process_group};
+use rustix::process::{Pid, Signal, kill_process_group};
 use tokio::{
     io::AsyncReadExt,
     net::unix::pipe,
@@ -24,6 +24,7 @@ use tokio::{
 use super::{
     capture::Capture,
     environment::scrubbed,
+    processes::group_exists,
     supervisor::{LINGER, Message, SHELL_SUBCOMMAND, bash},
 };
 use crate::ToolContext;
@@ -196,7 +197,7 @@ impl Shell {
             Hold::Group(group) => {
                 let group = group.0;
                 let ended = timeout(LINGER, self.output.drain(capture)).await.is_ok();
-                if !ended || exists(group) {
+                if !ended || group_exists(group) {
                     report.leftovers = 1;
                     report.survivors = self.end_group(group, capture).await;
                 }
@@ -325,12 +326,8 @@ fn pid_of(child: &Child) -> Option<Pid> {
         .and_then(Pid::from_raw)
 }
 
-fn exists(group: Pid) -> bool {
-    test_kill_process_group(group).is_ok()
-}
-
 async fn until_gone(group: Pid) {
-    while exists(group) {
+    while group_exists(group) {
         tokio::time::sleep(POLL_EVERY).await;
     }
 }

@@ -27,10 +27,10 @@ use std::{
     time::{Duration, Instant},
 };
 
-use rustix::process::{
-    Pid, Signal, WaitOptions, WaitStatus, kill_process, kill_process_group, test_kill_process_group,
-};
+use rustix::process::{Pid, Signal, WaitOptions, WaitStatus, kill_process, kill_process_group};
 use serde::{Deserialize, Serialize};
+
+use super::processes::{descendants, group_exists};
 
 /// The subcommand under which a launcher runs [`shell_child_main`].
 pub const SHELL_SUBCOMMAND: &str = "__shell";
@@ -239,7 +239,7 @@ impl Tree {
 
     /// Where orphans are not adopted, waits for the group instead.
     fn wait_for_group(&self) {
-        let exists = || test_kill_process_group(self.shell).is_ok();
+        let exists = || group_exists(self.shell);
         let lingering_ends = Instant::now() + LINGER;
         while exists() && Instant::now() < lingering_ends {
             thread::sleep(KILL_AGAIN_AFTER);
@@ -291,52 +291,4 @@ impl Tree {
             let _gone = kill_process(process.pid, signal);
         }
     }
-}
-
-/// A process below the supervisor.
-#[derive(Debug, Clone, Copy)]
-struct Process {
-    pid: Pid,
-    group: Pid,
-}
-
-/// Returns every process below this one. Zombies count until they are waited for.
-#[cfg(target_os = "linux")]
-fn descendants() -> Vec<Process> {
-    let Ok(entries) = std::fs::read_dir("/proc") else {
-        return Vec::new();
-    };
-    let mut others: Vec<(Pid, Process)> = entries
-        .filter_map(|entry| with_parent(&entry.ok()?.path()))
-        .collect();
-    let mut found: Vec<Process> = Vec::new();
-    let mut parents = vec![rustix::process::getpid()];
-    while let Some(above) = parents.pop() {
-        let (children, rest): (Vec<_>, Vec<_>) =
-            others.into_iter().partition(|(parent, _)| *parent == above);
-        parents.extend(children.iter().map(|(_, child)| child.pid));
-        found.extend(children.into_iter().map(|(_, child)| child));
-        others = rest;
-    }
-    found
-}
-
-#[cfg(not(target_os = "linux"))]
-fn descendants() -> Vec<Process> {
-    Vec::new()
-}
-
-/// Reads `/proc/PID/stat`: pid, name in parentheses (which may contain anything), state,
-/// parent, group. Kernel threads and the first process have no parent or group.
-#[cfg(target_os = "linux")]
-fn with_parent(folder: &Path) -> Option<(Pid, Process)> {
-    let pid = folder.file_name()?.to_str()?.parse().ok()?;
-    let stat = std::fs::read(folder.join("stat")).ok()?;
-    let name_end = stat.iter().rposition(|&byte| byte == b')')?;
-    let after_name = std::str::from_utf8(stat.get(name_end + 1..)?).ok()?;
-    let mut fields = after_name.split_whitespace().skip(1);
-    let mut number = || fields.next()?.parse().ok().and_then(Pid::from_raw);
-    let (parent, group) = (number()?, number()?);
-    let pid = Pid::from_raw(pid)?;
-    Some((parent, Process { pid, group }))
 }
