@@ -43,6 +43,10 @@ impl Presence {
 
     /// Waits until there was no connection for a while.
     pub(crate) async fn gone(&self) {
+        self.gone_for(GRACE).await;
+    }
+
+    async fn gone_for(&self, grace: Duration) {
         let mut connections = self.connections.subscribe();
         loop {
             // Waiting cannot fail: the sender is `self`.
@@ -50,7 +54,7 @@ impl Presence {
                 return;
             }
             tokio::select! {
-                () = tokio::time::sleep(GRACE) => return,
+                () = tokio::time::sleep(grace) => return,
                 _ = connections.wait_for(|count| *count > 0) => {}
             }
         }
@@ -83,32 +87,20 @@ impl Presences {
 
 #[cfg(test)]
 mod tests {
+    use futures::FutureExt;
+
     use super::*;
 
-    #[tokio::test(start_paused = true)]
+    #[tokio::test]
     async fn a_client_is_gone_after_a_while_without_connections() {
         let presence = Presences::default().of("a").await;
-        let first = presence.connect();
-        let second = presence.connect();
-        drop(first);
-        let gone = presence.gone();
-        tokio::pin!(gone);
-        assert!(
-            tokio::time::timeout(2 * GRACE, &mut gone).await.is_err(),
-            "one connection is left"
-        );
-        drop(second);
-        assert!(
-            tokio::time::timeout(GRACE / 2, &mut gone).await.is_err(),
-            "it may come again"
-        );
-        let third = presence.connect();
-        assert!(
-            tokio::time::timeout(2 * GRACE, &mut gone).await.is_err(),
-            "it came again"
-        );
-        drop(third);
-        gone.await;
+        let connection = presence.connect();
+        let waiting = presence.gone_for(Duration::ZERO).now_or_never();
+        assert!(waiting.is_none(), "it is connected");
+        drop(connection);
+        let waiting = presence.gone_for(Duration::from_secs(3_600)).now_or_never();
+        assert!(waiting.is_none(), "it may come again");
+        presence.gone_for(Duration::ZERO).await;
     }
 
     #[tokio::test]
