@@ -13,7 +13,7 @@ use std::{
     time::Duration,
 };
 
-use rustix::process::{Pid, Signal, kill_process_group};
+use rustix::process::{Pid, Signal, kill_process, kill_process_group};
 use tokio::{
     io::AsyncReadExt,
     net::unix::pipe,
@@ -77,11 +77,17 @@ enum Hold {
 
 /// The process group of a shell, killed when dropped.
 #[derive(Debug)]
-struct Group(Pid);
+struct Group {
+    id: Pid,
+    /// Set once nothing is left of it: its number may soon be another's.
+    is_gone: bool,
+}
 
 impl Drop for Group {
     fn drop(&mut self) {
-        signal(self.0, Signal::KILL);
+        if !self.is_gone {
+            signal(self.id, Signal::KILL);
+        }
     }
 }
 
@@ -171,10 +177,13 @@ impl Shell {
         })?;
         let hold = match lifeline {
             Some(lifeline) => Hold::Supervisor(lifeline),
-            None => Hold::Group(Group(pid_of(&child).ok_or_else(|| StartError::Spawn {
-                program,
-                source: io::Error::other("it has no process id"),
-            })?)),
+            None => {
+                let id = pid_of(&child).ok_or_else(|| StartError::Spawn {
+                    program,
+                    source: io::Error::other("it has no process id"),
+                })?;
+                Hold::Group(Group { id, is_gone: false })
+            }
         };
         Ok(Self {
             child,
@@ -187,19 +196,19 @@ impl Shell {
     /// Ends what a shell that has exited left behind, and returns how it ended.
     pub(super) async fn settle(mut self, capture: &mut Capture) -> Report {
         let mut report = self.report().await;
-        match &self.hold {
+        match &mut self.hold {
             // Its supervisor is gone and so is all the rest, unless that was attacked.
             Hold::Supervisor(_) => {
-                if timeout(LINGER, self.output.drain(capture)).await.is_err() {
-                    report.survivors = true;
-                }
+                let ended = timeout(LINGER, self.output.drain(capture)).await;
+                report.survivors = ended.is_err();
             }
             Hold::Group(group) => {
-                let group = group.0;
+                let id = group.id;
                 let ended = timeout(LINGER, self.output.drain(capture)).await.is_ok();
-                if !ended || group_exists(group) {
+                group.is_gone = ended && !group_exists(id);
+                if !group.is_gone {
                     report.leftovers = 1;
-                    report.survivors = self.end_group(group, capture).await;
+                    report.survivors = self.end_group(id, capture).await;
                 }
             }
         }
@@ -210,24 +219,47 @@ impl Shell {
     pub(super) async fn stop(mut self, capture: &mut Capture) -> Report {
         let survivors = match &self.hold {
             Hold::Group(group) => {
-                let group = group.0;
-                self.end_group(group, capture).await
+                let id = group.id;
+                self.end_group(id, capture).await
             }
-            Hold::Supervisor(lifeline) => {
-                if let Err(error) = lifeline.shutdown(Shutdown::Write) {
-                    tracing::debug!(%error, "the supervisor of a shell has already gone");
-                }
-                let gone = timeout(self.grace + KILL_PATIENCE, async {
-                    tokio::join!(self.child.wait(), self.output.drain(capture))
-                });
-                gone.await.is_err()
-            }
+            Hold::Supervisor(_) => self.end_supervised(capture).await,
         };
         // Nothing to report by now means that it is still there.
         let report = timeout(Duration::ZERO, self.report()).await;
         let mut report = report.unwrap_or_default();
         report.survivors |= survivors;
         report
+    }
+
+    /// Returns whether the supervisor, and so perhaps something below it, is still there.
+    async fn end_supervised(&mut self, capture: &mut Capture) -> bool {
+        let Hold::Supervisor(lifeline) = &self.hold else {
+            return false;
+        };
+        if let Err(error) = lifeline.shutdown(Shutdown::Write) {
+            tracing::debug!(%error, "the supervisor of a shell has already gone");
+        }
+        let supervisor = pid_of(&self.child);
+        let (child, output) = (&mut self.child, &mut self.output);
+        let mut ended = async || {
+            let (status, ()) = tokio::join!(child.wait(), output.drain(capture));
+            status
+        };
+        // The command may have stopped its supervisor.
+        wake(supervisor);
+        if timeout(self.grace + KILL_PATIENCE, ended()).await.is_ok() {
+            return false;
+        }
+        // Or it does so again and again, which ends with its group.
+        for message in messages(lifeline) {
+            if let Message::Started { shell } = message
+                && let Some(group) = Pid::from_raw(shell)
+            {
+                signal(group, Signal::KILL);
+            }
+        }
+        wake(supervisor);
+        timeout(self.grace + KILL_PATIENCE, ended()).await.is_err()
     }
 
     /// Returns whether something of the group is still there.
@@ -239,11 +271,15 @@ impl Shell {
                 tokio::join!(child.wait(), output.drain(capture), until_gone(group));
             status
         };
-        if timeout(self.grace, ended()).await.is_ok() {
-            return false;
+        let mut is_gone = timeout(self.grace, ended()).await.is_ok();
+        if !is_gone {
+            signal(group, Signal::KILL);
+            is_gone = timeout(KILL_PATIENCE, ended()).await.is_ok();
         }
-        signal(group, Signal::KILL);
-        timeout(KILL_PATIENCE, ended()).await.is_err()
+        if let Hold::Group(group) = &mut self.hold {
+            group.is_gone = is_gone;
+        }
+        !is_gone
     }
 
     /// Waits for the process that we started and returns what it said.
@@ -329,6 +365,15 @@ fn pid_of(child: &Child) -> Option<Pid> {
 async fn until_gone(group: Pid) {
     while group_exists(group) {
         tokio::time::sleep(POLL_EVERY).await;
+    }
+}
+
+/// Lets a process go on that was stopped. It is our child, so its number is still its own.
+fn wake(process: Option<Pid>) {
+    if let Some(process) = process
+        && let Err(error) = kill_process(process, Signal::CONT)
+    {
+        tracing::trace!(%error, "a process is gone");
     }
 }
 

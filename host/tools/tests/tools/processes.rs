@@ -127,6 +127,14 @@ async fn leaving_the_group_or_the_session_is_no_escape() {
     check_cancelled(&stage, ESCAPED, 3).await;
 }
 
+#[tokio::test]
+async fn a_stopped_supervisor_still_ends_the_tree() {
+    let [stage, _] = stages();
+    let command = "exec 3>witness; kill -STOP $PPID; trap '' TERM; echo $$ >&3
+        while :; do sleep 1000; done";
+    check_cancelled(&stage, command, 1).await;
+}
+
 #[cfg(target_os = "linux")]
 #[tokio::test]
 async fn many_escaped_processes_are_all_killed() {
