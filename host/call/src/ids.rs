@@ -134,12 +134,12 @@ impl Digest {
     }
 
     /// Returns the first 12 hexadecimal digits, enough to tell two builds apart by eye.
-    pub fn short(&self) -> String {
+    pub fn short(self) -> String {
         self.to_hex()[..12].to_owned()
     }
 
     /// Returns the 64 hexadecimal digits, without the algorithm's name.
-    pub fn to_hex(&self) -> String {
+    pub fn to_hex(self) -> String {
         self.0.iter().map(|byte| format!("{byte:02x}")).collect()
     }
 }

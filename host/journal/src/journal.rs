@@ -14,8 +14,9 @@ use crate::{
     Reader, Record, SqliteStore, Store,
 };
 
-/// How many appends may wait; one more waits for a place. Far more than calls in flight.
-const QUEUE: usize = 1024;
+/// How many appends may wait, and so how many are committed as one; a further one waits for a
+/// place. Far more than the 64 calls that may be in flight.
+const QUEUE: usize = 256;
 
 /// A handle to the journal. Clones are cheap and share one writer.
 ///
@@ -23,14 +24,6 @@ const QUEUE: usize = 1024;
 #[derive(Clone)]
 pub struct Journal {
     shared: Arc<Shared>,
-}
-
-impl std::fmt::Debug for Journal {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Journal")
-            .field("newest", &*self.shared.newest.borrow())
-            .finish_non_exhaustive()
-    }
 }
 
 struct Shared {
@@ -207,6 +200,13 @@ impl Journal {
     }
 }
 
+impl std::fmt::Debug for Journal {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let newest = *self.shared.newest.borrow();
+        f.debug_struct("Journal").field("newest", &newest).finish()
+    }
+}
+
 impl Drop for Shared {
     fn drop(&mut self) {
         // The reader first: the last connection that closes tidies the log, and that is the writer's.
@@ -230,6 +230,8 @@ fn write(
     mut requests: mpsc::Receiver<Request>,
     newest: &watch::Sender<u64>,
 ) {
+    // What comes in during one commit is the next group. To wait for more before a commit was
+    // measured to bring nothing.
     let mut group = Vec::new();
     while requests.blocking_recv_many(&mut group, QUEUE) > 0 {
         commit_group(&mut store, std::mem::take(&mut group), newest);

@@ -1,0 +1,16 @@
+//! `damper plugin`
+
+use std::process::ExitCode;
+
+use crate::{arguments::BuildArguments, exit, show};
+
+pub(super) fn build(arguments: &BuildArguments) -> anyhow::Result<ExitCode> {
+    let built = damper_kit::build(&arguments.workspace, &arguments.out, &mut |step| {
+        show::line(&step.to_string())
+    })?;
+    for component in built {
+        let what = if component.changed { "made" } else { "unchanged" };
+        show::line(&format!("{what:<9} {}", component.path.display()));
+    }
+    Ok(ExitCode::from(exit::OK))
+}

@@ -1,0 +1,319 @@
+//! What people see. The only place that prints.
+#![expect(
+    clippy::print_stdout,
+    clippy::print_stderr,
+    reason = "printing is what this module is for"
+)]
+
+use damper_journal::{Event, Opinion, Record};
+use damper_serve::{ApprovalView, RowView, Status, Watched};
+use serde::Serialize;
+
+/// Prints a line on stdout.
+pub(crate) fn line(text: &str) {
+    println!("{text}");
+}
+
+/// Prints a line on stderr.
+pub(crate) fn error(text: &str) {
+    eprintln!("{text}");
+}
+
+/// Prints a value as indented JSON.
+pub(crate) fn json<T: Serialize>(value: &T) -> anyhow::Result<()> {
+    println!("{}", serde_json::to_string_pretty(value)?);
+    Ok(())
+}
+
+/// Prints a value as one line of JSON.
+pub(crate) fn json_line<T: Serialize>(value: &T) -> anyhow::Result<()> {
+    println!("{}", serde_json::to_string(value)?);
+    Ok(())
+}
+
+/// Replaces control characters: agents and guests choose much of what is shown, and must not
+/// move the cursor of the terminal it is shown on.
+pub(crate) fn safe(text: &str) -> String {
+    text.chars()
+        .map(|c| {
+            if c.is_control() && c != '\n' && c != '\t' {
+                char::REPLACEMENT_CHARACTER
+            } else {
+                c
+            }
+        })
+        .collect()
+}
+
+/// Prints the rows with their state.
+pub(crate) fn rows(rows: &[RowView]) {
+    for row in rows {
+        println!("{:<20} {:<18} {}", row.id, row.state.as_str(), row.brings);
+        if let Some(reason) = &row.reason {
+            println!("{:<20}   {}", "", safe(reason));
+        }
+        if let Some(vote) = &row.vote {
+            println!("{:<20}   it counts as a guard that says `{vote}`", "");
+        }
+        if let (Some(running), Some(on_disk)) = (&row.digest_running, &row.digest_on_disk)
+            && running != on_disk
+        {
+            println!(
+                "{:<20}   running {}, on disk {}",
+                "",
+                running.short(),
+                on_disk.short()
+            );
+        }
+    }
+}
+
+/// Prints the host's status.
+pub(crate) fn status(status: &Status) {
+    println!(
+        "damper {}, pid {}, profile `{}`, generation {}",
+        status.version, status.pid, status.profile, status.generation
+    );
+    println!("  home      {}", status.home.display());
+    println!("  control   {}", status.socket.display());
+    if let Some(http) = &status.http {
+        println!(
+            "  mcp       {} (token in {})",
+            http.url,
+            http.token_file.display()
+        );
+    }
+    println!("  edits     noticed by {}", status.watcher);
+    let attended = if status.attended {
+        "somebody is attached"
+    } else {
+        "nobody is attached; `damper approvals watch`"
+    };
+    println!(
+        "  approvals {} waiting; {attended}",
+        status.approvals_waiting
+    );
+    println!("  calls     {} under way", status.calls_in_flight);
+    if !status.ready {
+        println!("  starting: the first generation is being prepared");
+    }
+    println!("rows");
+    for row in &status.rows {
+        row_status(row);
+    }
+    println!("files");
+    for layer in &status.layers {
+        println!(
+            "  {} {}",
+            if layer.applied {
+                "applied "
+            } else {
+                "REFUSED "
+            },
+            layer.file
+        );
+    }
+    for problem in &status.problems {
+        println!("  refused: {}", safe(&problem.text));
+    }
+    for call in &status.recovered {
+        println!(
+            "recovered {}: {}: {}",
+            call.call,
+            call.ending.as_str(),
+            call.text
+        );
+    }
+}
+
+fn row_status(row: &RowView) {
+    let digest = row
+        .digest_running
+        .map(|digest| digest.short())
+        .unwrap_or_default();
+    println!(
+        "  {:<18} {:<18} {} {digest}",
+        row.id,
+        row.state.as_str(),
+        row.brings
+    );
+    if let Some(reason) = &row.reason {
+        println!("  {:<18}   {}", "", safe(reason));
+    }
+    if let (Some(running), Some(on_disk)) = (&row.digest_running, &row.digest_on_disk)
+        && running != on_disk
+    {
+        println!("  {:<18}   on disk is {}", "", on_disk.short());
+    }
+    if let Some(vote) = &row.vote {
+        println!("  {:<18}   counts as a guard that says `{vote}`", "");
+    }
+    let counters = &row.counters;
+    if counters.calls > 0 {
+        println!(
+            "  {:<18}   {} calls, {} µs each, {} allow, {} ask, {} deny",
+            "",
+            counters.calls,
+            counters.micros / counters.calls,
+            counters.allow,
+            counters.ask,
+            counters.deny
+        );
+    }
+    for (kind, count) in &counters.failures {
+        println!("  {:<18}   failures ({kind}): {count}", "");
+    }
+}
+
+/// Prints questions that wait.
+pub(crate) fn approvals(waiting: &[ApprovalView]) {
+    if waiting.is_empty() {
+        println!("nothing is waiting");
+    }
+    for approval in waiting {
+        card(approval);
+    }
+}
+
+/// Prints what happens to somebody who watches approvals.
+pub(crate) fn watched(watched: &Watched) {
+    match watched {
+        Watched::Attached => {
+            println!("attached: calls that need a person now wait for you (Ctrl-C detaches)")
+        }
+        Watched::Raised(approval) => {
+            card(approval);
+            println!("  a = allow once, d = deny");
+        }
+        Watched::Gone { id } => println!("{id} is settled"),
+    }
+}
+
+fn card(approval: &ApprovalView) {
+    let agent = approval.agent.as_deref().unwrap_or("an agent");
+    println!(
+        "{}  {} wants to use `{}` in {}",
+        approval.id,
+        safe(agent),
+        approval.tool,
+        safe(&approval.cwd)
+    );
+    for line in safe(&approval.subject).lines() {
+        println!("    {line}");
+    }
+    let shown = display_text(approval).unwrap_or_else(|| approval.reason.clone());
+    for line in safe(&shown).lines() {
+        println!("  {line}");
+    }
+}
+
+/// Returns the texts for the person's language: Chinese where the locale says so, else English.
+fn display_text(approval: &ApprovalView) -> Option<String> {
+    let locale = ["LC_ALL", "LC_MESSAGES", "LANG"]
+        .iter()
+        .find_map(|name| std::env::var(name).ok())
+        .unwrap_or_default();
+    let language = if locale.starts_with("zh") { "zh" } else { "en" };
+    let texts: Vec<&str> = approval
+        .display
+        .iter()
+        .filter(|display| display.language.split('-').next() == Some(language))
+        .map(|display| display.text.as_str())
+        .collect();
+    (!texts.is_empty()).then(|| texts.join("\n"))
+}
+
+/// Prints the story of one call.
+pub(crate) fn explanation(records: &[Record]) {
+    for record in records {
+        match &record.event {
+            Event::CallReceived(event) => {
+                println!("call {} in session {}", event.call, record.session);
+                println!(
+                    "  tool       {} {}",
+                    safe(&event.tool),
+                    safe(&event.arguments.to_string())
+                );
+                println!(
+                    "  in         {} (generation {})",
+                    event.cwd.display(),
+                    event.generation
+                );
+            }
+            Event::CallDecided(event) => {
+                println!("  guards     {}", event.verdict.as_str());
+                event.opinions.iter().for_each(opinion);
+            }
+            Event::ApprovalRaised(event) => println!("  approval   {} was raised", event.approval),
+            Event::ApprovalAnswered(event) => {
+                let answer = match event.answer {
+                    damper_journal::Answer::Allowed => "allowed",
+                    damper_journal::Answer::Denied => "denied",
+                };
+                let why = event
+                    .why
+                    .as_deref()
+                    .map(|why| format!(": {}", safe(why)))
+                    .unwrap_or_default();
+                println!("  approval   {answer} by {}{why}", safe(&event.by));
+            }
+            Event::CallStarted(_) => println!("  started    the tool was started"),
+            Event::CallFinished(event) => {
+                println!(
+                    "  outcome    {} after {} µs",
+                    event.ending.as_str(),
+                    event.micros
+                );
+                for line in safe(&event.text).lines().take(20) {
+                    println!("             {line}");
+                }
+            }
+            Event::GuestFailed(event) => {
+                println!("  failure    row `{}`: {}", event.row, safe(&event.failure))
+            }
+            Event::SessionOpened(_)
+            | Event::HostStarted(_)
+            | Event::HostStopped(_)
+            | Event::ProfileApplied(_)
+            | Event::Other { .. } => {}
+        }
+    }
+}
+
+fn opinion(opinion: &Opinion) {
+    let rules = if opinion.rules.is_empty() {
+        String::new()
+    } else {
+        format!(" [{}]", opinion.rules.join(", "))
+    };
+    println!(
+        "    {:<16} {}{rules} ({} µs)",
+        opinion.row,
+        opinion.verdict.as_str(),
+        opinion.micros
+    );
+    if let Some(reason) = &opinion.reason {
+        println!("    {:<16} {}", "", safe(reason));
+    }
+    if let Some(failure) = &opinion.failure {
+        println!("    {:<16} it failed: {}", "", safe(failure));
+    }
+}
+
+/// Prints a record of the journal on one line.
+pub(crate) fn record(record: &Record) {
+    let body = match serde_json::to_value(&record.event) {
+        Ok(value) => value
+            .get("body")
+            .map(ToString::to_string)
+            .unwrap_or_default(),
+        Err(error) => error.to_string(),
+    };
+    println!(
+        "{:>8} {} {:<18} {}",
+        record.seq,
+        record.session,
+        record.event.kind(),
+        safe(&body)
+    );
+}
