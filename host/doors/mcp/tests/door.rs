@@ -1,5 +1,7 @@
 //! The door from outside: bytes in, bytes out, with the real dispatcher and native tools.
 
+#![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
+
 use std::{path::Path, sync::Arc, time::Duration};
 
 use axum::body::Body;
