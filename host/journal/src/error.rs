@@ -96,6 +96,12 @@ pub enum JournalError {
         /// What the encoder said.
         why: String,
     },
+    /// The system gave no thread to write with.
+    #[error("cannot start the journal's writer: {why}")]
+    NoWriter {
+        /// What the system said.
+        why: String,
+    },
     /// The journal was closed, or its writer is gone.
     #[error("the journal is closed")]
     Closed,

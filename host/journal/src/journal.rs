@@ -61,7 +61,9 @@ impl Journal {
         let writer = thread::Builder::new()
             .name("journal".to_owned())
             .spawn(move || write(store, requests, &publish))
-            .map_err(|_no_thread| JournalError::Closed)?;
+            .map_err(|error| JournalError::NoWriter {
+                why: error.to_string(),
+            })?;
         Ok(Self {
             shared: Arc::new(Shared {
                 queue: Some(queue),
@@ -230,8 +232,8 @@ fn write(
     mut requests: mpsc::Receiver<Request>,
     newest: &watch::Sender<u64>,
 ) {
-    // What comes in during one commit is the next group. To wait for more before a commit was
-    // measured to bring nothing.
+    // What comes in during one commit is the next group. Waiting up to 300 microseconds for more
+    // made the groups hardly larger when measured.
     let mut group = Vec::new();
     while requests.blocking_recv_many(&mut group, QUEUE) > 0 {
         commit_group(&mut store, std::mem::take(&mut group), newest);

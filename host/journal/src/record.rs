@@ -9,12 +9,12 @@ use sha2::{Digest as _, Sha256};
 
 use crate::{Event, JournalError, Refusal};
 
-/// The largest event, in bytes of JSON: far above the limits of arguments (1 MiB) and of
-/// inline answers, low enough that a full queue of them fits in memory.
-const MAX_EVENT_BYTES: usize = 8 << 20;
+/// The largest event, in bytes of JSON: four times the limit of a call's arguments, while a
+/// full queue of the largest still fits in memory.
+const MAX_EVENT_BYTES: usize = 4 << 20;
 
-/// The largest content: room for a spilled answer, below SQLite's own limit of 1 GB.
-const MAX_CONTENT_BYTES: usize = 256 << 20;
+/// The largest content: room for a long log of a build, small enough to be held in memory.
+const MAX_CONTENT_BYTES: usize = 64 << 20;
 
 /// Returns the stream of what belongs to no session: starts, stops and edits.
 ///
@@ -69,7 +69,7 @@ pub struct NewRecord {
 }
 
 impl NewRecord {
-    /// Encodes an event that happens now. Fails for one above 8 MiB.
+    /// Encodes an event that happens now. Fails for one above 4 MiB.
     pub fn now(session: SessionId, event: &Event) -> Result<Self, JournalError> {
         let encode = |error: serde_json::Error| JournalError::Encode {
             kind: event.kind().to_owned(),
@@ -97,7 +97,7 @@ pub struct Content {
 }
 
 impl Content {
-    /// Hashes bytes. Fails for more than 256 MiB.
+    /// Hashes bytes. Fails for more than 64 MiB.
     pub fn new(bytes: Vec<u8>) -> Result<Self, JournalError> {
         check_size("a content", bytes.len(), MAX_CONTENT_BYTES)?;
         Ok(Self {

@@ -139,7 +139,7 @@ fn append(
                     return Err(step.refusal().into());
                 }
             }
-            file.from_sql(seq)
+            file.unsigned(seq)
         })
 }
 
@@ -283,28 +283,32 @@ impl JournalFile {
         connection.pragma_update(None, "checkpoint_fullfsync", true)
     }
 
-    fn from_sql(&self, number: i64) -> Result<u64, JournalError> {
+    fn unsigned(&self, number: i64) -> Result<u64, JournalError> {
         u64::try_from(number).map_err(|_negative| self.damaged("a number is negative"))
     }
 
-    fn damaged(&self, why: impl ToString) -> JournalError {
+    fn damaged(&self, why: impl Into<String>) -> JournalError {
         JournalError::Damaged {
             path: self.0.clone(),
-            why: why.to_string(),
+            why: why.into(),
         }
     }
 
     fn io_error(&self, error: &io::Error) -> JournalError {
         let path = self.0.clone();
         let why = error.to_string();
-        match error.kind() {
-            io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => {
-                JournalError::DiskFull { path }
-            }
-            io::ErrorKind::PermissionDenied | io::ErrorKind::ReadOnlyFilesystem => {
-                JournalError::NotWritable { path, why }
-            }
-            _ => JournalError::Disk { path, why },
+        let kind = error.kind();
+        if [io::ErrorKind::StorageFull, io::ErrorKind::QuotaExceeded].contains(&kind) {
+            JournalError::DiskFull { path }
+        } else if [
+            io::ErrorKind::PermissionDenied,
+            io::ErrorKind::ReadOnlyFilesystem,
+        ]
+        .contains(&kind)
+        {
+            JournalError::NotWritable { path, why }
+        } else {
+            JournalError::Disk { path, why }
         }
     }
 
@@ -333,6 +337,159 @@ impl JournalFile {
             JournalError::Busy { path }
         } else {
             JournalError::Disk { path, why }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::thread;
+
+    use super::{schema::MIGRATIONS, *};
+    use crate::{Event, HostStopped, Journal, host_stream};
+
+    fn stopped(reason: &str) -> Event {
+        Event::from(HostStopped {
+            reason: reason.to_owned(),
+        })
+    }
+
+    fn entry(reason: &str) -> Entry {
+        Entry::Record(NewRecord::now(host_stream(), &stopped(reason)).unwrap())
+    }
+
+    fn reasons(store: &SqliteStore) -> Vec<Event> {
+        let records = store.reader().unwrap().records(0, 99).unwrap();
+        records.into_iter().map(|record| record.event).collect()
+    }
+
+    fn version(store: &SqliteStore) -> u32 {
+        let read = |row: &rusqlite::Row<'_>| row.get(0);
+        let sql = "PRAGMA user_version";
+        store.connection.query_row(sql, [], read).unwrap()
+    }
+
+    #[tokio::test(flavor = "multi_thread")]
+    async fn a_full_disk_is_an_error_until_there_is_space() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("journal.db");
+        let store = SqliteStore::open(&path).unwrap();
+        store
+            .connection
+            .pragma_update_and_check(None, "max_page_count", 100, |_| Ok(()))
+            .unwrap();
+        let journal = Journal::start(store).unwrap();
+        let append = async || {
+            let (stream, event) = (host_stream(), stopped("asked to"));
+            journal.append(&stream, event, Durability::Power).await
+        };
+        append().await.unwrap();
+
+        let mut filling = tokio::task::JoinSet::new();
+        for number in 0..40_u8 {
+            let journal = journal.clone();
+            let bytes = vec![number; 16 << 10];
+            filling.spawn(async move { journal.put(bytes, Durability::Process).await });
+        }
+        let filled = filling.join_all().await;
+        let full = JournalError::DiskFull { path: path.clone() };
+        let kept = filled.iter().filter(|put| put.is_ok()).count();
+        assert!(kept > 0, "those that fit are kept");
+        assert!(filled.iter().any(|put| put.as_ref() == Err(&full)));
+        let last = loop {
+            if let Err(error) = append().await {
+                break error;
+            }
+        };
+        assert_eq!(last, full);
+        let before = journal.records(0, usize::MAX).await.unwrap().len();
+
+        let other = Connection::open(&path).unwrap();
+        other.execute("DELETE FROM contents", []).unwrap();
+        append().await.unwrap();
+        let after = journal.records(0, usize::MAX).await.unwrap().len();
+        assert_eq!(after, before + 1);
+    }
+
+    #[test]
+    fn an_upgrade_keeps_the_old_file_beside_the_new() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("journal.db");
+        let mut old = SqliteStore::open_as(&path, &MIGRATIONS[..1]).unwrap();
+        old.commit(&[entry("old")], Durability::Process).unwrap();
+        drop(old);
+
+        let next = [MIGRATIONS[0], "ALTER TABLE records ADD COLUMN note TEXT"];
+        let mut new = SqliteStore::open_as(&path, &next).unwrap();
+        new.commit(&[entry("new")], Durability::Process).unwrap();
+        assert_eq!(version(&new), 2);
+        assert_eq!(reasons(&new), [stopped("old"), stopped("new")]);
+
+        let backup = folder.path().join("journal.db.v1.bak");
+        let kept = SqliteStore::open_as(&backup, &MIGRATIONS[..1]).unwrap();
+        assert_eq!(version(&kept), 1);
+        assert_eq!(reasons(&kept), [stopped("old")]);
+        assert!(!folder.path().join("journal.db.v1.bak.tmp").exists());
+        #[cfg(unix)]
+        {
+            use std::os::unix::fs::PermissionsExt;
+            let mode = fs::metadata(&backup).unwrap().permissions().mode();
+            assert_eq!(mode & 0o777, 0o600);
+        }
+    }
+
+    #[test]
+    fn an_upgrade_that_fails_changes_nothing() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("journal.db");
+        let mut old = SqliteStore::open_as(&path, &MIGRATIONS[..1]).unwrap();
+        old.commit(&[entry("old")], Durability::Process).unwrap();
+        drop(old);
+        let broken = [
+            MIGRATIONS[0],
+            "CREATE TABLE halfway (x) STRICT; this is not SQL",
+        ];
+        let error = SqliteStore::open_as(&path, &broken).unwrap_err();
+        assert!(error.to_string().contains("journal.db"), "{error}");
+
+        let old = SqliteStore::open_as(&path, &MIGRATIONS[..1]).unwrap();
+        assert_eq!(version(&old), 1);
+        assert_eq!(reasons(&old), [stopped("old")]);
+        drop(old);
+        let next = [MIGRATIONS[0], "CREATE TABLE halfway (x ANY) STRICT"];
+        let new = SqliteStore::open_as(&path, &next).unwrap();
+        assert_eq!(version(&new), 2);
+    }
+
+    #[test]
+    fn many_may_open_a_new_file_at_once() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("journal.db");
+        thread::scope(|scope| {
+            for _ in 0..8 {
+                scope.spawn(|| {
+                    let mut store = SqliteStore::open(&path).unwrap();
+                    store.commit(&[entry("here")], Durability::Process).unwrap();
+                });
+            }
+        });
+        assert_eq!(reasons(&SqliteStore::open(&path).unwrap()).len(), 8);
+    }
+
+    #[test]
+    fn the_level_of_durability_goes_to_and_fro() {
+        let folder = tempfile::tempdir().unwrap();
+        let mut store = SqliteStore::open(&folder.path().join("journal.db")).unwrap();
+        for (durability, level) in [
+            (Durability::Process, 1),
+            (Durability::Power, 2),
+            (Durability::Power, 2),
+            (Durability::Process, 1),
+        ] {
+            store.commit(&[entry("x")], durability).unwrap();
+            let read = |row: &rusqlite::Row<'_>| row.get::<_, i64>(0);
+            let at = store.connection.query_row("PRAGMA synchronous", [], read);
+            assert_eq!(at, Ok(level));
         }
     }
 }

@@ -1,5 +1,11 @@
 //! What the backend on a disk does with its file.
 
+#![expect(
+    clippy::unwrap_used,
+    clippy::panic,
+    reason = "helpers stand beside the tests, where clippy does not see that they are tests"
+)]
+
 use std::{
     fs,
     path::{Path, PathBuf},

@@ -52,7 +52,7 @@ impl Reader for SqliteReader {
         let newest = self.one("SELECT max(seq) FROM records", [], |file, row| {
             column::<Option<i64>>(file, row, 0)
         })?;
-        self.file.from_sql(newest.flatten().unwrap_or(0))
+        self.file.unsigned(newest.flatten().unwrap_or(0))
     }
 
     fn records(&self, after: u64, limit: usize) -> Result<Vec<Record>, JournalError> {
@@ -138,7 +138,7 @@ impl Reader for SqliteReader {
                 Ok(OpenCall {
                     call: id(file, row, 0)?,
                     session: id(file, row, 1)?,
-                    received: file.from_sql(column(file, row, 2)?)?,
+                    received: file.unsigned(column(file, row, 2)?)?,
                     started: column::<Option<String>>(file, row, 3)?
                         .map(|effect| effect_named(&effect)),
                 })
@@ -175,9 +175,9 @@ impl Reader for SqliteReader {
 }
 
 fn record(file: &JournalFile, row: &Row<'_>) -> Result<Record, JournalError> {
-    let seq = file.from_sql(column(file, row, 0)?)?;
+    let seq = file.unsigned(column(file, row, 0)?)?;
     let session = id(file, row, 1)?;
-    let at_ms = file.from_sql(column(file, row, 2)?)?;
+    let at_ms = file.unsigned(column(file, row, 2)?)?;
     let kind = column(file, row, 3)?;
     let body: String = column(file, row, 4)?;
     Record::from_stored(seq, session, at_ms, kind, &body)
@@ -190,7 +190,8 @@ fn id<T: std::str::FromStr<Err: std::fmt::Display>>(
     index: usize,
 ) -> Result<T, JournalError> {
     let text: String = column(file, row, index)?;
-    text.parse().map_err(|error| file.damaged(error))
+    text.parse()
+        .map_err(|error: T::Err| file.damaged(error.to_string()))
 }
 
 fn column<T: rusqlite::types::FromSql>(
