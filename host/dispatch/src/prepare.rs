@@ -373,12 +373,20 @@ async fn load(runtime: &Runtime, row: &Row, captured: &Captured) -> Result<Loade
         .load(&captured.bytes, announce)
         .await
         .map_err(|error| format!("`{file}` {error}"))?;
+    if let RowKind::Plugin(PluginRef::Id(id)) = &row.kind
+        && *id != plugin.manifest.id
+    {
+        return Err(format!(
+            "`{file}` is the plugin `{}`, not `{id}`",
+            plugin.manifest.id
+        ));
+    }
     let settings: Arc<str> = serde_json::Value::Object(row.config.clone())
         .to_string()
         .into();
     let grants = Grants::both(&plugin.manifest.grants, &given(row));
     let guest = |defaults: &Limits| -> Result<Arc<Guest>, String> {
-        let limits = limits::resolve(row, &plugin, defaults, runtime.ceilings())?;
+        let limits = limits::resolve(row, &plugin.manifest.limits, defaults, runtime.ceilings())?;
         Ok(Arc::new(Guest {
             plugin: Arc::clone(&plugin),
             settings: Arc::clone(&settings),

@@ -26,6 +26,8 @@ pub use failure::GuestFailure;
 pub use hooks::{Answer, ConfigError, describe};
 pub use imports::files::{FileGrant, FileGrants, Grants};
 pub use limits::{Ceilings, LimitHit, LimitKey, Limits};
-pub use manifest::{API_VERSION, Hook, Manifest, ManifestError, append_manifest, read_manifest};
+pub use manifest::{
+    API_VERSION, AskedLimits, Hook, Manifest, ManifestError, append_manifest, read_manifest,
+};
 pub use plugin::{Guest, LoadError, Plugin};
 pub use runtime::{Runtime, RuntimeSettings, StartError};

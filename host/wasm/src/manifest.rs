@@ -44,13 +44,31 @@ pub struct Manifest {
     pub grants: Grants,
     /// The limits it asks for; not more than the host's ceilings.
     #[serde(default)]
-    pub limits: Map<String, Value>,
+    pub limits: AskedLimits,
     /// The JSON Schema of its settings.
     #[serde(default)]
     pub config_schema: Map<String, Value>,
     /// Texts by rule and language, for catalogues.
     #[serde(default)]
     pub texts: Map<String, Value>,
+}
+
+/// The limits that a plugin asks for. None leaves the default.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct AskedLimits {
+    /// Bytes of linear memory.
+    pub memory_bytes: Option<u64>,
+    /// Time in guest code, in milliseconds.
+    pub guest_time_ms: Option<u64>,
+    /// Time to the answer, in milliseconds.
+    pub wall_time_ms: Option<u64>,
+    /// Bytes of the answer.
+    pub answer_bytes: Option<u64>,
+    /// Bytes of the log of one call.
+    pub log_bytes: Option<u64>,
+    /// Calls to the host.
+    pub host_calls: Option<u64>,
 }
 
 /// Why a file has no usable manifest.

@@ -86,7 +86,7 @@ async fn watch(home: &Home, json: Json) -> anyhow::Result<ExitCode> {
                 }
             }
             line = next_line(&mut typed) => match line? {
-                Some(line) => take(home, &line, &waiting).await?,
+                Some(line) => take(home, &line, &waiting, &json).await?,
                 None => typed = None,
             },
         }
@@ -104,7 +104,12 @@ async fn next_line(typed: &mut Option<Lines<BufReader<Stdin>>>) -> std::io::Resu
     }
 }
 
-async fn take(home: &Home, line: &str, waiting: &[ApprovalView]) -> anyhow::Result<()> {
+async fn take(
+    home: &Home,
+    line: &str,
+    waiting: &[ApprovalView],
+    json: &Json,
+) -> anyhow::Result<()> {
     let mut words = line.split_whitespace();
     let Some(word) = words.next() else {
         return Ok(());
@@ -113,7 +118,7 @@ async fn take(home: &Home, line: &str, waiting: &[ApprovalView]) -> anyhow::Resu
         "a" | "allow" => true,
         "d" | "deny" => false,
         _ => {
-            show::line(
+            show::error(
                 "type `a` to allow the oldest question or `d` to deny it; `a ID` and `d ID` answer another",
             );
             return Ok(());
@@ -123,10 +128,12 @@ async fn take(home: &Home, line: &str, waiting: &[ApprovalView]) -> anyhow::Resu
         .next()
         .or_else(|| waiting.first().map(|view| view.id.as_str()))
     else {
-        show::line("nothing is waiting");
+        show::error("nothing is waiting");
         return Ok(());
     };
     match send(home, id, allow, None).await {
+        // What became of the question is told by the stream itself.
+        Ok(_) if json.json => {}
         Ok(report) => show::line(&answered(&report)),
         Err(error) => show::error(&format!("{error:#}")),
     }

@@ -9,7 +9,11 @@ pub(super) fn build(arguments: &BuildArguments) -> anyhow::Result<ExitCode> {
         show::line(&step.to_string())
     })?;
     for component in built {
-        let what = if component.changed { "made" } else { "unchanged" };
+        let what = if component.changed {
+            "made"
+        } else {
+            "unchanged"
+        };
         show::line(&format!("{what:<9} {}", component.path.display()));
     }
     Ok(ExitCode::from(exit::OK))

@@ -2,9 +2,8 @@
 
 use std::time::Duration;
 
-use damper_profile::{Row, parse_size, parse_time};
-use damper_wasm::{Ceilings, Limits, Plugin};
-use serde_json::Value;
+use damper_profile::Row;
+use damper_wasm::{AskedLimits, Ceilings, Limits};
 
 /// The most that a manifest can ask for itself; a row may give more.
 const MANIFEST_MOST: Limits = Limits {
@@ -14,46 +13,55 @@ const MANIFEST_MOST: Limits = Limits {
     answer: 1 << 20,
     log: 1 << 20,
     host_calls: 100_000,
-    arguments: 4 << 20,
+    arguments: 1 << 20,
 };
 
 /// Returns the limits of a row's plugin, or which one cannot be had.
 pub(crate) fn resolve(
     row: &Row,
-    plugin: &Plugin,
+    asked: &AskedLimits,
     defaults: &Limits,
     ceilings: &Ceilings,
 ) -> Result<Limits, String> {
-    let asked = Asked { plugin };
     let own = &row.limits;
     let limits = Limits {
-        memory: own.memory.map_or_else(
-            || asked.size("memory", MANIFEST_MOST.memory, defaults.memory),
-            Ok,
-        )?,
-        guest_time: own.guest_time.map_or_else(
-            || asked.time("guest_time", MANIFEST_MOST.guest_time, defaults.guest_time),
-            Ok,
-        )?,
-        wall_time: own.wall_time.map_or_else(
-            || asked.time("wall_time", MANIFEST_MOST.wall_time, defaults.wall_time),
-            Ok,
-        )?,
-        answer: own.answer.map_or_else(
-            || asked.size("answer", MANIFEST_MOST.answer, defaults.answer),
-            Ok,
-        )?,
-        log: own
-            .log
-            .map_or_else(|| asked.size("log", MANIFEST_MOST.log, defaults.log), Ok)?,
-        host_calls: own.host_calls.map_or_else(
-            || asked.count("host_calls", MANIFEST_MOST.host_calls, defaults.host_calls),
-            Ok,
-        )?,
-        arguments: own.arguments.map_or_else(
-            || asked.size("arguments", MANIFEST_MOST.arguments, defaults.arguments),
-            Ok,
-        )?,
+        memory: pick(
+            own.memory,
+            asked.memory_bytes,
+            MANIFEST_MOST.memory,
+            defaults.memory,
+        ),
+        guest_time: pick(
+            own.guest_time,
+            millis(asked.guest_time_ms),
+            MANIFEST_MOST.guest_time,
+            defaults.guest_time,
+        ),
+        wall_time: pick(
+            own.wall_time,
+            millis(asked.wall_time_ms),
+            MANIFEST_MOST.wall_time,
+            defaults.wall_time,
+        ),
+        answer: pick(
+            own.answer,
+            asked.answer_bytes,
+            MANIFEST_MOST.answer,
+            defaults.answer,
+        ),
+        log: pick(own.log, asked.log_bytes, MANIFEST_MOST.log, defaults.log),
+        host_calls: pick(
+            own.host_calls,
+            asked.host_calls,
+            MANIFEST_MOST.host_calls,
+            defaults.host_calls,
+        ),
+        arguments: pick(
+            own.arguments,
+            None,
+            MANIFEST_MOST.arguments,
+            defaults.arguments,
+        ),
     };
     if limits.memory > ceilings.memory {
         let position = row.origins.nearest("/limits/memory");
@@ -65,52 +73,30 @@ pub(crate) fn resolve(
     Ok(limits)
 }
 
-/// What the manifest asks for.
-struct Asked<'a> {
-    plugin: &'a Plugin,
+fn pick<T: Ord>(row: Option<T>, asked: Option<T>, most: T, default: T) -> T {
+    row.or_else(|| asked.map(|asked| asked.min(most)))
+        .unwrap_or(default)
 }
 
-impl Asked<'_> {
-    fn value(&self, key: &str) -> Option<&Value> {
-        self.plugin.manifest.limits.get(key)
-    }
+fn millis(millis: Option<u64>) -> Option<Duration> {
+    millis.map(Duration::from_millis)
+}
 
-    fn wrong(&self, key: &str, value: &Value) -> String {
-        format!(
-            "the manifest of `{}` has `limits.{key}: {value}`, which is no such limit",
-            self.plugin.manifest.id
-        )
-    }
+#[cfg(test)]
+mod tests {
+    use super::pick;
 
-    fn size(&self, key: &str, most: u64, default: u64) -> Result<u64, String> {
-        let Some(value) = self.value(key) else {
-            return Ok(default);
-        };
-        let size = match value {
-            Value::String(text) => parse_size(text).ok(),
-            Value::Number(number) => number.as_u64(),
-            Value::Null | Value::Bool(_) | Value::Array(_) | Value::Object(_) => None,
-        };
-        size.map(|size| size.min(most))
-            .ok_or_else(|| self.wrong(key, value))
-    }
-
-    fn count(&self, key: &str, most: u64, default: u64) -> Result<u64, String> {
-        let Some(value) = self.value(key) else {
-            return Ok(default);
-        };
-        value
-            .as_u64()
-            .map(|count| count.min(most))
-            .ok_or_else(|| self.wrong(key, value))
-    }
-
-    fn time(&self, key: &str, most: Duration, default: Duration) -> Result<Duration, String> {
-        let Some(value) = self.value(key) else {
-            return Ok(default);
-        };
-        let time = value.as_str().and_then(|text| parse_time(text).ok());
-        time.map(|time| time.min(most))
-            .ok_or_else(|| self.wrong(key, value))
+    #[test]
+    fn the_row_wins_then_the_manifest_within_bounds_then_the_default() {
+        let table = [
+            (Some(9), Some(5), 9),
+            (Some(1), None, 1),
+            (None, Some(5), 5),
+            (None, Some(99), 7),
+            (None, None, 3),
+        ];
+        for (row, asked, expected) in table {
+            assert_eq!(pick(row, asked, 7, 3), expected, "{row:?} {asked:?}");
+        }
     }
 }

@@ -1,0 +1,18 @@
+//! The end-to-end tests: one binary, one module an idea.
+
+/// Calls, guards and the person who is asked.
+mod calls;
+/// Real MCP clients and the conformance suite.
+mod clients;
+/// Guests that loop, trap, eat memory, flood and lie.
+mod hostile;
+/// The rules of the repository itself: arrows between crates, the table of hooks.
+mod house_rules;
+/// A host that is killed between any two records.
+mod kill;
+/// The profile that is edited while calls are made.
+mod profile;
+/// The commands of the README, run as they stand there.
+mod readme;
+/// Components that are swapped while calls are made.
+mod swap;
