@@ -116,7 +116,7 @@ mod tests {
 
     use super::*;
 
-    fn tool(schema: Value) -> ToolDefinition {
+    fn tool(schema: &Value) -> ToolDefinition {
         ToolDefinition {
             name: "t".to_owned(),
             description: String::new(),
@@ -130,7 +130,7 @@ mod tests {
 
     #[test]
     fn tells_what_does_not_fit_and_what_would() {
-        let tool = tool(json!({
+        let tool = tool(&json!({
             "type": "object",
             "properties": {"path": {"type": "string"}, "limit": {"type": "integer", "minimum": 1}},
             "required": ["path"],
@@ -166,9 +166,9 @@ mod tests {
 
     #[test]
     fn refuses_schemas_that_are_none() {
-        assert!(ArgumentCheck::new(&tool(json!({"type": "no-such-type"}))).is_err());
+        assert!(ArgumentCheck::new(&tool(&json!({"type": "no-such-type"}))).is_err());
         assert!(
-            ArgumentCheck::new(&tool(json!({"$ref": "http://example.invalid/s.json"}))).is_err()
+            ArgumentCheck::new(&tool(&json!({"$ref": "http://example.invalid/s.json"}))).is_err()
         );
     }
 }

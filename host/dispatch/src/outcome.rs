@@ -51,26 +51,24 @@ pub(crate) fn failed(call: &CallId, ending: Ending, text: String) -> Outcome {
 
 /// Returns the outcome that the journal holds: a finished call is answered, never repeated.
 pub(crate) fn recorded(call: &CallId, record: Record) -> Outcome {
-    match record.event {
-        Event::CallFinished(CallFinished {
-            ending,
+    let Event::CallFinished(CallFinished {
+        ending,
+        text,
+        structured,
+        is_error,
+        ..
+    }) = record.event
+    else {
+        let text = "the journal's record of this call cannot be read".to_owned();
+        return failed(call, Ending::Unknown, text);
+    };
+    Outcome {
+        call: call.clone(),
+        ending,
+        output: Output {
             text,
             structured,
             is_error,
-            ..
-        }) => Outcome {
-            call: call.clone(),
-            ending,
-            output: Output {
-                text,
-                structured,
-                is_error,
-            },
         },
-        _ => failed(
-            call,
-            Ending::Unknown,
-            "the journal's record of this call cannot be read".to_owned(),
-        ),
     }
 }

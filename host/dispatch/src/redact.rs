@@ -49,11 +49,11 @@ pub(crate) fn redact(value: Value) -> Value {
 }
 
 fn redact_entry((key, value): (String, Value)) -> (String, Value) {
-    let value = match value {
-        Value::String(text) if says_secret(&key) && !text.is_empty() => {
-            Value::String(REDACTED.to_owned())
-        }
-        other => redact(other),
+    let is_secret = says_secret(&key) && value.as_str().is_some_and(|text| !text.is_empty());
+    let value = if is_secret {
+        Value::String(REDACTED.to_owned())
+    } else {
+        redact(value)
     };
     (key, value)
 }

@@ -113,9 +113,12 @@ pub(crate) fn component_path(home: &Home, share: &Share, plugin: &PluginRef) -> 
 
 /// Reads a component's file once; what is hashed here is what is compiled.
 pub(crate) fn capture(path: &Path) -> Result<Captured, String> {
-    let failed = |error: io::Error| match error.kind() {
-        io::ErrorKind::NotFound => format!("there is no `{}`", path.display()),
-        _ => format!("`{}` cannot be read: {error}", path.display()),
+    let failed = |error: io::Error| {
+        if error.kind() == io::ErrorKind::NotFound {
+            format!("there is no `{}`", path.display())
+        } else {
+            format!("`{}` cannot be read: {error}", path.display())
+        }
     };
     let metadata = fs::metadata(path).map_err(failed)?;
     if !metadata.is_file() {

@@ -15,7 +15,7 @@ use std::{
 
 use damper_dispatch::{Approvals, Dispatcher, Machinery};
 use damper_door_mcp::HttpSettings;
-use damper_journal::{Durability, HostStarted, HostStopped, Journal, JournalError, host_stream};
+use damper_journal::{Durability, HostStarted, HostStopped, JournalError, host_stream};
 use damper_wasm::{Ceilings, CompilerCommand, Runtime, RuntimeSettings, StartError};
 use tokio::{
     net::{TcpListener, UnixListener},
@@ -24,6 +24,7 @@ use tokio::{
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
 use crate::{
+    crash,
     find::Share,
     home::{Home, HomeError},
     http,
@@ -158,7 +159,7 @@ impl Host {
         launcher: Option<PathBuf>,
         http: Option<&TcpListener>,
     ) -> Result<Self, ServeError> {
-        let journal = Journal::open(&home.journal())?;
+        let journal = crash::open_journal(&home.journal())?;
         let recovered = journal.recover().await?;
         for call in &recovered {
             tracing::warn!(call = %call.call, ending = call.ending.as_str(), "left open by an earlier host");

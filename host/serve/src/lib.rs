@@ -7,6 +7,7 @@ mod host;
 
 mod client;
 mod control;
+mod crash;
 mod find;
 mod home;
 mod http;

@@ -328,7 +328,7 @@ const MAX_TOOLS: usize = 128;
 /// Cuts a guest's message to a size that can be shown and makes it safe to show.
 fn shorten(text: &str) -> String {
     let end = text.floor_char_boundary(MAX_TEXT);
-    clean(text[..end].as_bytes())
+    clean(&text.as_bytes()[..end])
 }
 
 fn verdict_of(verdict: guard::Verdict, call: &ToolCall) -> Result<Verdict, GuestFailure> {

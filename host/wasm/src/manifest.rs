@@ -194,29 +194,46 @@ fn manifest_text(component: &[u8]) -> Result<&[u8], ManifestError> {
             offset: error.offset() as u64,
             why: error.message().to_owned(),
         })?;
-        match payload {
-            Payload::Version {
-                encoding: Encoding::Module,
-                ..
-            } if depth == 0 => return Err(ManifestError::CoreModule),
-            Payload::Version { .. } => {}
-            Payload::ModuleSection { .. } | Payload::ComponentSection { .. } => {
-                if depth == 0 && found.is_some() {
-                    return Err(ManifestError::NotLast);
-                }
-                depth += 1;
-            }
-            Payload::End(_) => depth = depth.saturating_sub(1),
-            Payload::CustomSection(section) if depth == 0 && section.name() == SECTION => {
-                if found.replace(section.data()).is_some() {
-                    return Err(ManifestError::Ambiguous);
-                }
-            }
-            _ if depth == 0 && found.is_some() => return Err(ManifestError::NotLast),
-            _ => {}
+        if depth == 0 {
+            found = at_top_level(&payload, found)?;
+        }
+        if matches!(
+            payload,
+            Payload::ModuleSection { .. } | Payload::ComponentSection { .. }
+        ) {
+            depth += 1;
+        }
+        if matches!(payload, Payload::End(_)) {
+            depth = depth.saturating_sub(1);
         }
     }
     found.ok_or(ManifestError::Missing)
+}
+
+/// Looks at one part of the component itself, not of what is nested in it. Returns the
+/// manifest, if it has been seen by now.
+fn at_top_level<'a>(
+    payload: &Payload<'a>,
+    found: Option<&'a [u8]>,
+) -> Result<Option<&'a [u8]>, ManifestError> {
+    if let Payload::Version { encoding, .. } = payload {
+        return match encoding {
+            Encoding::Module => Err(ManifestError::CoreModule),
+            Encoding::Component => Ok(None),
+        };
+    }
+    if let Payload::CustomSection(section) = payload
+        && section.name() == SECTION
+    {
+        return match found {
+            Some(_) => Err(ManifestError::Ambiguous),
+            None => Ok(Some(section.data())),
+        };
+    }
+    if found.is_some() && !matches!(payload, Payload::End(_)) {
+        return Err(ManifestError::NotLast);
+    }
+    Ok(found)
 }
 
 #[cfg(test)]

@@ -11,13 +11,13 @@ pub(crate) fn run_if_asked() -> Option<ExitCode> {
     let mut arguments = std::env::args_os().skip(1);
     let command = arguments.next()?;
     if command == COMPILE {
-        return Some(compile(arguments.collect()));
+        return Some(compile(&arguments.collect::<Vec<_>>()));
     }
     (command == damper_tools::SHELL_SUBCOMMAND).then(|| damper_tools::shell_child_main(arguments))
 }
 
-fn compile(paths: Vec<OsString>) -> ExitCode {
-    let [input, output] = paths.as_slice() else {
+fn compile(paths: &[OsString]) -> ExitCode {
+    let [input, output] = paths else {
         return ExitCode::FAILURE;
     };
     tracing_subscriber::fmt()
