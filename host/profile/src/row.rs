@@ -212,8 +212,6 @@ pub struct Limits {
     pub host_calls: Option<u64>,
     /// Bytes of a call's arguments.
     pub arguments: Option<u64>,
-    /// Bytes of kept state for one session.
-    pub state: Option<u64>,
 }
 
 /// What a guard that traps, times out or answers nonsense counts as.

@@ -151,7 +151,7 @@ impl Page {
     }
 }
 
-fn limit_texts(limits: &Limits) -> [(&'static str, Option<String>); 8] {
+fn limit_texts(limits: &Limits) -> [(&'static str, Option<String>); 7] {
     let Limits {
         memory,
         guest_time,
@@ -160,7 +160,6 @@ fn limit_texts(limits: &Limits) -> [(&'static str, Option<String>); 8] {
         log,
         host_calls,
         arguments,
-        state,
     } = limits;
     [
         ("memory", memory.map(format_size)),
@@ -170,7 +169,6 @@ fn limit_texts(limits: &Limits) -> [(&'static str, Option<String>); 8] {
         ("log", log.map(format_size)),
         ("host_calls", host_calls.map(|count| count.to_string())),
         ("arguments", arguments.map(format_size)),
-        ("state", state.map(format_size)),
     ]
 }
 

@@ -15,7 +15,7 @@ use crate::{
 };
 
 /// The keys of `limits`, in the order they are shown in.
-pub(crate) const LIMIT_KEYS: [&str; 8] = [
+pub(crate) const LIMIT_KEYS: [&str; 7] = [
     "memory",
     "guest_time",
     "wall_time",
@@ -23,7 +23,6 @@ pub(crate) const LIMIT_KEYS: [&str; 8] = [
     "log",
     "host_calls",
     "arguments",
-    "state",
 ];
 
 const COVERAGE_KEYS: [&str; 3] = ["mode", "kind", "door"];
@@ -124,7 +123,6 @@ pub(super) fn merge_limits(
             "log" => limits.log = value::optional(node, |n| size(n, name))?,
             "host_calls" => limits.host_calls = value::optional(node, |n| count(n, name))?,
             "arguments" => limits.arguments = value::optional(node, |n| size(n, name))?,
-            "state" => limits.state = value::optional(node, |n| size(n, name))?,
             _unknown => return Err(unknown_key(entry, "limits", &LIMIT_KEYS)),
         }
         let pointer = format!("/limits/{name}");
