@@ -19,6 +19,7 @@ use damper_journal::{Durability, HostStarted, HostStopped, JournalError, host_st
 use damper_wasm::{Ceilings, CompilerCommand, Runtime, RuntimeSettings, StartError};
 use tokio::{
     net::{TcpListener, UnixListener},
+    signal::unix::{SignalKind, signal},
     sync::watch as watch_channel,
 };
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
@@ -138,6 +139,11 @@ pub async fn serve(
         host.stop.clone(),
     );
     host.tasks.spawn(watching);
+    // A host that somebody's command started outlives the terminal of that command.
+    let _hangups = settings
+        .leave_when_idle
+        .then(|| signal(SignalKind::hangup()))
+        .transpose()?;
     if settings.leave_when_idle {
         host.tasks.spawn(leave_when_idle(Arc::clone(&host)));
     }
@@ -304,7 +310,6 @@ fn listen(home: &Home) -> Result<UnixListener, ServeError> {
 }
 
 async fn signalled() -> io::Result<&'static str> {
-    use tokio::signal::unix::{SignalKind, signal};
     let mut terminate = signal(SignalKind::terminate())?;
     let mut interrupt = signal(SignalKind::interrupt())?;
     Ok(tokio::select! {
