@@ -128,8 +128,14 @@ impl Host {
 
     /// Starts the host and waits until it serves.
     pub fn serve(&mut self) {
+        self.serve_with(&[]);
+    }
+
+    /// Starts the host with more in its environment and waits until it serves.
+    pub fn serve_with(&mut self, environment: &[(&str, &str)]) {
         let mut child = self
             .command()
+            .envs(environment.iter().copied())
             .arg("serve")
             .args(&self.arguments)
             .stdin(Stdio::null())
@@ -268,9 +274,7 @@ impl Host {
         let call = self.call("no-such-tool", &serde_json::json!({}));
         loop {
             let record = follow.next();
-            if record["kind"] == "call/finished"
-                && record["body"]["call"] == call["call"]
-            {
+            if record["kind"] == "call/finished" && record["body"]["call"] == call["call"] {
                 return follow;
             }
         }
@@ -281,6 +285,11 @@ impl Host {
         let mut watch = Follow(self.spawn(&["approvals", "watch", "--json"]));
         assert_eq!(watch.next(), "attached");
         watch
+    }
+
+    /// Returns the host's control socket.
+    pub fn socket(&self) -> PathBuf {
+        PathBuf::from(self.status()["socket"].as_str().unwrap())
     }
 
     /// Starts `damper` with these arguments and pipes.
@@ -312,6 +321,26 @@ impl Drop for Host {
         }
         self.kill();
     }
+}
+
+/// Calls a tool over the control socket, as `damper call` does, without a process of its own.
+/// Returns `None` if the host ends before it answers.
+pub fn call_at(
+    socket: &Path,
+    cwd: &Path,
+    tool: &str,
+    arguments: &Value,
+    id: &str,
+) -> Option<Value> {
+    let mut stream = std::os::unix::net::UnixStream::connect(socket).ok()?;
+    let request = serde_json::json!({
+        "op": "call", "tool": tool, "arguments": arguments.to_string(), "cwd": cwd, "id": id,
+    });
+    writeln!(stream, "{request}").ok()?;
+    let mut line = String::new();
+    BufReader::new(stream).read_line(&mut line).ok()?;
+    let frame: Value = serde_json::from_str(&line).ok()?;
+    Some(frame["end"].clone())
 }
 
 /// A process with pipes, killed when dropped.
@@ -406,6 +435,12 @@ impl Follow {
                 return raised.clone();
             }
         }
+    }
+
+    /// Waits until it has ended, as it does when the host stops.
+    pub fn ended(mut self) {
+        let mut rest = String::new();
+        self.0.stdout.read_to_string(&mut rest).unwrap();
     }
 
     /// Types a line, for a surface that takes answers.
