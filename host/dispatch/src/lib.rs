@@ -13,6 +13,7 @@ mod counters;
 mod generation;
 mod guards;
 mod hooks;
+pub mod measure;
 mod outcome;
 mod prepare;
 mod redact;

@@ -14,6 +14,7 @@ mod imports;
 mod limits;
 mod log;
 mod manifest;
+pub mod measure;
 mod plugin;
 mod runtime;
 mod state;

@@ -57,6 +57,18 @@ impl WasiView for GuestState {
 
 /// Returns a store with every limit armed. The time limits start now.
 pub(crate) fn store(engine: &Engine, endowment: Endowment) -> Store<GuestState> {
+    let answer = usize::try_from(endowment.limits.answer).unwrap_or(usize::MAX);
+    let mut store = unlimited_store(engine, endowment);
+    store.limiter(|state| &mut state.meter);
+    store.call_hook(|mut context, hook| context.data_mut().meter.switch(hook));
+    store.epoch_deadline_callback(|mut context| context.data_mut().meter.tick());
+    store.set_epoch_deadline(1);
+    store.set_hostcall_fuel(answer);
+    store
+}
+
+/// Returns a store in which no limit is armed.
+pub(crate) fn unlimited_store(engine: &Engine, endowment: Endowment) -> Store<GuestState> {
     let Endowment {
         call,
         machine,
@@ -70,7 +82,6 @@ pub(crate) fn store(engine: &Engine, endowment: Endowment) -> Store<GuestState> 
     });
     let mut table = ResourceTable::new();
     table.set_max_capacity(MAX_HANDLES);
-    let answer = usize::try_from(limits.answer).unwrap_or(usize::MAX);
     let state = GuestState {
         wasi: wasi::empty_world(&log, time, seed),
         table,
@@ -80,13 +91,7 @@ pub(crate) fn store(engine: &Engine, endowment: Endowment) -> Store<GuestState> 
         log,
         meter: Meter::start(limits),
     };
-    let mut store = Store::new(engine, state);
-    store.limiter(|state| &mut state.meter);
-    store.call_hook(|mut context, hook| context.data_mut().meter.switch(hook));
-    store.epoch_deadline_callback(|mut context| context.data_mut().meter.tick());
-    store.set_epoch_deadline(1);
-    store.set_hostcall_fuel(answer);
-    store
+    Store::new(engine, state)
 }
 
 /// Counts what one instance uses and says when it is too much.
