@@ -5,6 +5,9 @@
     reason = "printing is what this module is for"
 )]
 
+use std::io::IsTerminal as _;
+
+use damper_call::shown as safe;
 use damper_journal::{Event, Opinion, Record};
 use damper_serve::{ApprovalView, RowView, Status, Watched};
 use serde::Serialize;
@@ -31,18 +34,23 @@ pub(crate) fn json_line<T: Serialize>(value: &T) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Replaces control characters: agents and guests choose much of what is shown, and must not
-/// move the cursor of the terminal it is shown on.
-pub(crate) fn safe(text: &str) -> String {
-    text.chars()
-        .map(|c| {
-            if c.is_control() && c != '\n' && c != '\t' {
-                char::REPLACEMENT_CHARACTER
-            } else {
-                c
-            }
-        })
-        .collect()
+/// Prints what a tool answered: as it is for a program, made safe for a terminal.
+pub(crate) fn answer(text: &str) {
+    let text = text.trim_end_matches('\n');
+    if std::io::stdout().is_terminal() {
+        println!("{}", safe(text));
+    } else {
+        println!("{text}");
+    }
+}
+
+/// Prints why there is no answer: as it is for a program, made safe for a terminal.
+pub(crate) fn failed_answer(text: &str) {
+    if std::io::stderr().is_terminal() {
+        eprintln!("{}", safe(text));
+    } else {
+        eprintln!("{text}");
+    }
 }
 
 /// Prints the rows with their state.
@@ -288,7 +296,7 @@ fn opinion(opinion: &Opinion) {
     };
     println!(
         "    {:<16} {}{rules} ({} µs)",
-        opinion.row,
+        opinion.row.as_str(),
         opinion.verdict.as_str(),
         opinion.micros
     );

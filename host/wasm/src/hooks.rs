@@ -322,6 +322,8 @@ const MAX_RULE: usize = 128;
 const MAX_TEXT: usize = 8 * 1024;
 /// The most languages of a display text.
 const MAX_LANGUAGES: usize = 16;
+/// The longest language tag, in bytes: what RFC 5646 asks everybody to have room for.
+const MAX_LANGUAGE: usize = 35;
 /// The most tools of one plugin.
 const MAX_TOOLS: usize = 128;
 
@@ -353,6 +355,16 @@ fn objection_of(objection: guard::Objection, call: &ToolCall) -> Result<Objectio
             "display texts in more than {MAX_LANGUAGES} languages"
         )));
     }
+    if let Some(display) = objection
+        .display
+        .iter()
+        .find(|display| !is_language(&display.language))
+    {
+        return Err(nonsense(format!(
+            "`{}` is no language tag",
+            shorten(&display.language).escape_debug()
+        )));
+    }
     let judged = call.command.as_deref().unwrap_or(&call.arguments);
     let span = objection.span.map(|span| Span {
         start: span.start,
@@ -369,7 +381,7 @@ fn objection_of(objection: guard::Objection, call: &ToolCall) -> Result<Objectio
         )));
     }
     let display = objection.display.into_iter().map(|display| LocalizedText {
-        language: shorten(&display.language),
+        language: display.language,
         text: shorten(&display.text),
     });
     Ok(Objection {
@@ -379,6 +391,14 @@ fn objection_of(objection: guard::Objection, call: &ToolCall) -> Result<Objectio
         effect: objection.effect.as_deref().map(shorten),
         display: display.collect(),
     })
+}
+
+/// Returns whether a text has the form of a BCP 47 tag: parts of 1 to 8 letters and digits.
+fn is_language(tag: &str) -> bool {
+    tag.len() <= MAX_LANGUAGE
+        && tag.split('-').all(|part| {
+            (1..=8).contains(&part.len()) && part.bytes().all(|b| b.is_ascii_alphanumeric())
+        })
 }
 
 fn is_rule_id(rule: &str) -> bool {

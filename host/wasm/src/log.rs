@@ -59,19 +59,9 @@ impl GuestLog {
     }
 }
 
-/// Replaces what would move a terminal's cursor or colour a log: all control characters but
-/// the line end.
+/// Returns bytes as text that is safe to show.
 pub(crate) fn clean(bytes: &[u8]) -> String {
-    String::from_utf8_lossy(bytes)
-        .chars()
-        .map(|c| {
-            if c.is_control() && c != '\n' {
-                char::REPLACEMENT_CHARACTER
-            } else {
-                c
-            }
-        })
-        .collect()
+    damper_call::shown(&String::from_utf8_lossy(bytes))
 }
 
 impl IsTerminal for GuestLog {

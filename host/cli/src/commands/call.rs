@@ -27,9 +27,9 @@ pub(super) async fn run(arguments: CallArguments) -> anyhow::Result<ExitCode> {
     if arguments.json.json {
         show::json(&report)?;
     } else if report.is_error {
-        show::error(&report.text);
+        show::failed_answer(&report.text);
     } else {
-        show::line(report.text.trim_end_matches('\n'));
+        show::answer(&report.text);
     }
     Ok(ExitCode::from(match report.ending {
         Ending::Completed if !report.is_error => exit::OK,

@@ -21,8 +21,10 @@ enum How {
     Huge,
     /// No rule and an empty reason.
     Empty,
-    /// Control characters in every text.
+    /// Control characters in a rule id.
     Control,
+    /// Control characters and a turn of direction in every text, which are taken out.
+    Terminal,
     /// A language that is none.
     Language,
 }
@@ -51,7 +53,16 @@ impl Guard for Nonsense {
                 objection.rules = Vec::new();
                 objection.reason = String::new();
             }
-            How::Control => objection = Objection::new("\u{1b}[2J", "\u{1b}[31mred\u{0}\u{202e}"),
+            How::Control => objection.rules = vec!["\u{1b}[2J".to_owned()],
+            How::Terminal => {
+                let text = "\u{1b}[31mred\u{0}\u{202e}der\u{7}";
+                objection.reason = text.to_owned();
+                objection.effect = Some(text.to_owned());
+                objection.display.push(LocalizedText {
+                    language: "en".to_owned(),
+                    text: text.to_owned(),
+                });
+            }
             How::Language => objection.display.push(LocalizedText {
                 language: "no language\n".to_owned(),
                 text: "text".to_owned(),
