@@ -2,7 +2,7 @@
 
 use std::{fs, io, path::Path, process::ExitCode};
 
-use anyhow::{Context as _, bail};
+use anyhow::Context as _;
 use damper_call::RowId;
 use damper_journal::Change;
 use damper_profile::{Source, overridden_by, set_disabled};
@@ -46,7 +46,10 @@ async fn switch(arguments: RowArguments, disabled: bool) -> anyhow::Result<ExitC
     home.prepare()?;
     let patch = home.patch(&profile);
     let before = read(&patch)?;
-    known_row(&home, &profile, &row)?;
+    if let Some(unknown) = unknown_row(&home, &profile, &row)? {
+        show::error(&unknown);
+        return Ok(ExitCode::from(exit::NOT_FOUND));
+    }
     let after = set_disabled(&Source::at(&patch, before.as_bytes()), &row, disabled)?;
     write(&patch, &after)?;
     if let Some(position) = overriding_line(&home, &profile, &row, &patch)? {
@@ -71,13 +74,12 @@ async fn switch(arguments: RowArguments, disabled: bool) -> anyhow::Result<ExitC
         .iter()
         .find(|result| result.row == row && result.change == Change::Rejected);
     if let Some(refused) = refused {
-        bail!(
+        let why = refused.reason.as_deref();
+        show::error(&format!(
             "`{row}`: {}",
-            refused
-                .reason
-                .as_deref()
-                .unwrap_or("the host refused the edit")
-        );
+            why.unwrap_or("the host refused the edit")
+        ));
+        return Ok(ExitCode::from(exit::REFUSED));
     }
     if let Some(problem) = report.problems.first() {
         show::error(&problem.text);
@@ -118,17 +120,17 @@ fn write(patch: &Path, text: &str) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Refuses a row that the profile does not have, before anything is written.
-fn known_row(home: &Home, profile: &str, row: &RowId) -> anyhow::Result<()> {
+/// Returns what to say of a row that the profile does not have, before anything is written.
+fn unknown_row(home: &Home, profile: &str, row: &RowId) -> anyhow::Result<Option<String>> {
     let composition = compose_layers(&Layers::read(home, &Share::find(), profile, &[])?)?;
     if composition.row(row).is_some() {
-        return Ok(());
+        return Ok(None);
     }
     let known: Vec<&str> = composition.rows.iter().map(|row| row.id.as_str()).collect();
-    bail!(
+    Ok(Some(format!(
         "profile `{profile}` has no row `{row}`; it has `{}`",
         known.join("`, `")
-    )
+    )))
 }
 
 fn overriding_line(
