@@ -210,8 +210,10 @@ impl Reloader {
             previous.number
         };
         if is_new {
-            last_good::keep(&self.home, composition, &prepared.generation, &components);
             self.dispatcher.install(prepared.generation);
+            // Writing to disk takes longer than all the rest, so calls obey the edit already.
+            let installed = self.dispatcher.current();
+            last_good::keep(&self.home, composition, &installed, &components);
         }
         ReloadReport {
             generation: number,
