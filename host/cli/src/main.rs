@@ -5,7 +5,7 @@ mod commands;
 mod exit;
 mod show;
 
-use std::process::ExitCode;
+use std::{io::IsTerminal as _, process::ExitCode};
 
 use clap::Parser as _;
 
@@ -37,6 +37,8 @@ fn log_to_stderr(command: &Command) {
     tracing_subscriber::fmt()
         .with_env_filter(filter)
         .with_writer(std::io::stderr)
+        // A host that nobody watches writes to a file.
+        .with_ansi(std::io::stderr().is_terminal())
         .with_target(false)
         .init();
 }

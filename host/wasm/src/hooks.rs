@@ -50,7 +50,10 @@ pub struct ConfigError {
 pub(crate) trait Question: Send {
     type Answer: Send;
 
-    /// Asks an instance that has its settings.
+    /// Whether the instance gets its row's settings before it is asked.
+    const SETTLED: bool = true;
+
+    /// Asks a fresh instance.
     fn ask(
         &self,
         hooks: &Hooks,
@@ -79,7 +82,7 @@ impl From<GuestFailure> for Refusal {
     }
 }
 
-/// Makes a fresh instance, gives it its settings and asks it.
+/// Makes a fresh instance, gives it its settings, if the question is not about them, and asks it.
 pub(crate) async fn ask_fresh<Q: Question>(
     engine: &Engine,
     guest: &Guest,
@@ -106,7 +109,9 @@ pub(crate) async fn ask_fresh<Q: Question>(
         }
         let hooks = &guest.plugin.hooks;
         let instance = hooks.instance.instantiate_async(&mut store).await?;
-        settle(hooks, &mut store, &instance, &guest.settings).await?;
+        if Q::SETTLED {
+            settle(hooks, &mut store, &instance, &guest.settings).await?;
+        }
         question.ask(hooks, &mut store, &instance).await
     };
     let asked = match tokio::time::timeout(limits.wall_time, asked).await {
@@ -238,6 +243,9 @@ const MAX_CONFIG_ERRORS: usize = 20;
 impl Question for Configure {
     type Answer = Vec<ConfigError>;
 
+    /// The settings are what it is asked about.
+    const SETTLED: bool = false;
+
     async fn ask(
         &self,
         hooks: &Hooks,
@@ -267,28 +275,6 @@ impl Question for Configure {
             })
             .collect())
     }
-}
-
-/// Makes a fresh instance without settings and asks it: for the questions about settings.
-pub(crate) async fn ask_unsettled<Q: Question>(
-    engine: &Engine,
-    guest: &Guest,
-    machine: Arc<Machine>,
-    seed: [u8; 32],
-    question: &Q,
-) -> Answer<Q::Answer> {
-    let unsettled = Guest {
-        plugin: Arc::new(crate::plugin::Plugin {
-            manifest: guest.plugin.manifest.clone(),
-            digest: guest.plugin.digest,
-            hooks: Hooks {
-                configure: None,
-                ..guest.plugin.hooks.clone()
-            },
-        }),
-        ..guest.clone()
-    };
-    ask_fresh(engine, &unsettled, None, machine, seed, question).await
 }
 
 /// Lends the call to a guest for the time of one question.

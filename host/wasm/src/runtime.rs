@@ -26,9 +26,7 @@ use crate::{
     compile::{CompileError, CompilerCommand},
     engine::engine,
     failure::GuestFailure,
-    hooks::{
-        Answer, Check, ConfigError, Configure, Definitions, Question, Run, ask_fresh, ask_unsettled,
-    },
+    hooks::{Answer, Check, ConfigError, Configure, Definitions, Question, Run, ask_fresh},
     imports::call::Machine,
     limits::Ceilings,
     manifest::read_manifest,
@@ -213,7 +211,7 @@ impl Runtime {
     /// has been type-checked.
     pub async fn configure(&self, guest: &Arc<Guest>) -> Answer<Vec<ConfigError>> {
         let question = Configure(Arc::clone(&guest.settings));
-        self.ask(vec![Arc::clone(guest)], None, Settled::No, question)
+        self.ask(vec![Arc::clone(guest)], None, question)
             .await
             .remove(0)
     }
@@ -224,14 +222,9 @@ impl Runtime {
         guest: &Arc<Guest>,
         row: &RowId,
     ) -> Answer<Vec<ToolDefinition>> {
-        self.ask(
-            vec![Arc::clone(guest)],
-            None,
-            Settled::Yes,
-            Definitions(row.clone()),
-        )
-        .await
-        .remove(0)
+        self.ask(vec![Arc::clone(guest)], None, Definitions(row.clone()))
+            .await
+            .remove(0)
     }
 
     /// Asks each guard about a call, one after the other, each on an instance of its own.
@@ -241,13 +234,8 @@ impl Runtime {
         guards: Vec<Arc<Guest>>,
         call: &Arc<ToolCall>,
     ) -> Vec<Answer<Verdict>> {
-        self.ask(
-            guards,
-            Some(Arc::clone(call)),
-            Settled::Yes,
-            Check(Arc::clone(call)),
-        )
-        .await
+        self.ask(guards, Some(Arc::clone(call)), Check(Arc::clone(call)))
+            .await
     }
 
     /// Lets a guest run the tool that a call names.
@@ -255,14 +243,9 @@ impl Runtime {
     /// Dropping the future stops the guest at its next turn, within 10 ms.
     pub async fn run(&self, guest: &Arc<Guest>, call: &Arc<ToolCall>) -> Answer<Output> {
         let question = Run(Arc::clone(call));
-        self.ask(
-            vec![Arc::clone(guest)],
-            Some(Arc::clone(call)),
-            Settled::Yes,
-            question,
-        )
-        .await
-        .remove(0)
+        self.ask(vec![Arc::clone(guest)], Some(Arc::clone(call)), question)
+            .await
+            .remove(0)
     }
 
     /// Takes one place and asks the guests in it, in order. Always answers once per guest.
@@ -270,7 +253,6 @@ impl Runtime {
         &self,
         guests: Vec<Arc<Guest>>,
         call: Option<Arc<ToolCall>>,
-        settled: Settled,
         question: Q,
     ) -> Vec<Answer<Q::Answer>> {
         let count = guests.len();
@@ -292,12 +274,9 @@ impl Runtime {
             let mut answers = Vec::with_capacity(count);
             for guest in &guests {
                 let machine = Arc::clone(&machine);
-                answers.push(match settled {
-                    Settled::Yes => {
-                        ask_fresh(&engine, guest, call.clone(), machine, seed, &question).await
-                    }
-                    Settled::No => ask_unsettled(&engine, guest, machine, seed, &question).await,
-                });
+                let answer =
+                    ask_fresh(&engine, guest, call.clone(), machine, seed, &question).await;
+                answers.push(answer);
             }
             drop((place, ticking));
             answers
@@ -342,13 +321,6 @@ impl Runtime {
         let id = call.map_or("", |call| call.id.as_str());
         *blake3::keyed_hash(&self.host_key, id.as_bytes()).as_bytes()
     }
-}
-
-/// Whether an instance gets its settings before it is asked.
-#[derive(Debug, Clone, Copy)]
-enum Settled {
-    Yes,
-    No,
 }
 
 async fn wait_for(
