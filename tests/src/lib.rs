@@ -267,10 +267,10 @@ impl Host {
 
     /// Follows the journal from now on.
     pub fn follow(&self) -> Follow {
-        let child = self.spawn(&["log", "tail", "-n", "0", "--follow", "--json"]);
+        // It begins in the past and then skips to a call that is made now: the call may have
+        // ended before the follower is there.
+        let child = self.spawn(&["log", "tail", "-n", "1000", "--follow", "--json"]);
         let mut follow = Follow(child);
-        // The first record it sees is that of a call which is denied at once, so that what
-        // comes after it is not missed.
         let call = self.call("no-such-tool", &serde_json::json!({}));
         loop {
             let record = follow.next();
