@@ -1,4 +1,9 @@
 //! The end-to-end tests: one binary, one module an idea.
+#![expect(
+    clippy::unwrap_used,
+    clippy::panic,
+    reason = "a test fails by panicking, where it can be read"
+)]
 
 /// Calls, guards and the person who is asked.
 mod calls;

@@ -84,6 +84,10 @@ fn blocks(text: &str) -> Vec<Block> {
     blocks
 }
 
+#[expect(
+    clippy::print_stdout,
+    reason = "what a test leaves out is told where the test's output is read"
+)]
 fn is_there(program: &str) -> bool {
     let found = Command::new(program)
         .arg("--version")
