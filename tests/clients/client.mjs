@@ -1,7 +1,7 @@
 // The official TypeScript MCP client (SDK v2), driven by one JSON object.
 //
 //   node client.mjs '{"era": "modern", "http": {"url": "...", "token": "..."},
-//                     "call": {"name": "read", "arguments": {}}}'
+//                     "calls": [{"name": "read", "arguments": {}}]}'
 //
 // README.md lists the keys. Prints one JSON object.
 
@@ -27,19 +27,33 @@ function newClient(changed) {
     return new Client({ name: 'damper-test-typescript', version: '1' }, options);
 }
 
-async function call(client, answer) {
+async function call(client, { name, arguments: given = {} }, answer) {
     const cancelling = new AbortController();
     const options = { timeout: task.timeout_ms ?? 30_000, signal: cancelling.signal };
     if (task.progress || task.cancel) {
-        answer.progress = [];
         options.resetTimeoutOnProgress = true;
         options.onprogress = (step) => {
             answer.progress.push(step);
+            // The test answers the call's question, for instance, when it reads this line.
+            console.error(`progress ${step.message ?? ''}`);
             if (task.cancel) cancelling.abort('the test cancels');
         };
     }
-    const params = { name: task.call.name, arguments: task.call.arguments ?? {} };
-    answer.result = await client.callTool(params, options);
+    answer.results.push(await client.callTool({ name, arguments: given }, options));
+}
+
+/// Fails once nobody can be waiting for this client any more.
+function overtime() {
+    const seconds = task.deadline_s ?? 120;
+    return new Promise((_, reject) => {
+        setTimeout(() => reject(new Error(`not done after ${seconds} s`)), seconds * 1000).unref();
+    });
+}
+
+/// Stays connected until standard input ends: leaving takes calls back too.
+async function released() {
+    console.error('cancelled');
+    for await (const _ of process.stdin);
 }
 
 async function run(answer) {
@@ -57,15 +71,18 @@ async function run(answer) {
             await change;
             answer.changed_tools = (await client.listTools(undefined, { cacheMode: 'refresh' })).tools;
         }
-        if (task.call) await call(client, answer);
+        for (const one of task.calls ?? []) await call(client, one, answer);
+    } catch (error) {
+        if (task.cancel) await released();
+        throw error;
     } finally {
         await client.close();
     }
 }
 
-const answer = { client: 'typescript', era: task.era };
+const answer = { client: 'typescript', era: task.era, results: [], progress: [] };
 try {
-    await run(answer);
+    await Promise.race([run(answer), overtime()]);
 } catch (error) {
     answer.error = { name: error.name, code: error.code, message: String(error.message ?? error) };
 }

@@ -1,7 +1,7 @@
 """The official Python MCP client, driven by one JSON object.
 
     python client.py '{"era": "modern", "stdio": ["damper", "mcp"],
-                       "call": {"name": "read", "arguments": {}}}'
+                       "calls": [{"name": "read", "arguments": {}}]}'
 
 README.md lists the keys. Prints one JSON object.
 """
@@ -53,29 +53,41 @@ async def watch(client, changed, answer):
     answer["changed_tools"] = await listed(client)
 
 
-async def call(client, answer):
+async def call(client, tool, answer):
     async with anyio.create_task_group() as calling:
 
         async def progressed(progress, total, message):
             answer["progress"].append({"progress": progress, "total": total, "message": message})
+            # The test answers the call's question, for instance, when it reads this line.
+            print("progress", message or "", file=sys.stderr, flush=True)
             if task.get("cancel"):
                 calling.cancel_scope.cancel()
 
         wants_progress = task.get("progress") or task.get("cancel")
-        if wants_progress:
-            answer["progress"] = []
         result = await client.call_tool(
-            task["call"]["name"],
-            task["call"].get("arguments", {}),
+            tool["name"],
+            tool.get("arguments", {}),
             read_timeout_seconds=task.get("timeout_ms", 30_000) / 1000,
             progress_callback=progressed if wants_progress else None,
         )
-        answer["result"] = plain(result)
+        answer["results"].append(plain(result))
     if calling.cancel_scope.cancelled_caught:
+        # Stays connected until standard input ends: leaving takes calls back too.
+        print("cancelled", file=sys.stderr, flush=True)
+        await anyio.to_thread.run_sync(sys.stdin.read)
         raise RuntimeError("the test cancels")
 
 
 async def run(answer):
+    seconds = task.get("deadline_s", 120)
+    try:
+        with anyio.fail_after(seconds):
+            await converse(answer)
+    except TimeoutError as error:
+        raise TimeoutError(str(error) or f"not done after {seconds} s") from error
+
+
+async def converse(answer):
     changed = anyio.Event()
 
     async def noticed(message):
@@ -96,8 +108,8 @@ async def run(answer):
         answer["tools"] = await listed(client)
         if task.get("watch"):
             await watch(client, changed, answer)
-        if "call" in task:
-            await call(client, answer)
+        for tool in task.get("calls", []):
+            await call(client, tool, answer)
 
 
 def leaf(error):
@@ -106,7 +118,7 @@ def leaf(error):
     return error
 
 
-answer = {"client": "python", "era": task["era"]}
+answer = {"client": "python", "era": task["era"], "results": [], "progress": []}
 try:
     anyio.run(run, answer)
 except Exception as error:  # Whatever went wrong is the answer.

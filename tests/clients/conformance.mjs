@@ -18,6 +18,9 @@ const task = JSON.parse(process.argv[2]);
 const here = dirname(fileURLToPath(import.meta.url));
 const upstream = new URL(task.url);
 
+/// How long the suite may take; it is done within half a minute.
+const SUITE_MS = 300_000;
+
 /// Passes one request on, with the token.
 function forward(from, to) {
     const headers = { ...from.headers, authorization: `Bearer ${task.token}` };
@@ -48,7 +51,7 @@ function suite(url) {
     else args.push('--suite', 'all', '--expected-failures', join(here, 'conformance', `${task.spec}.yaml`));
     if (task.out) args.push('--output-dir', task.out);
     if (task.verbose) args.push('--verbose');
-    return spawn(process.execPath, args, { stdio: ['ignore', 'pipe', 'inherit'] });
+    return spawn(process.execPath, args, { stdio: ['ignore', 'pipe', 'inherit'], timeout: SUITE_MS });
 }
 
 /// Reads the suite's summary: one line a scenario, `✓ name: 3 passed, 0 failed`.

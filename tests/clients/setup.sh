@@ -3,10 +3,11 @@
 #
 #   tests/clients/setup.sh DEST        (the tests use target/clients)
 #
-# Prints one line for each part on standard output, `ready PART PATH` or
-# `skipped PART: WHY`; what installers say goes to standard error. Exits 0 in both
-# cases: whether a missing part is a failure is for the caller to say. A second run
-# with the same pins does nothing. Each step is bounded in time.
+# Prints one line for each part on standard output: `ready PART PATH`, `skipped PART: WHY`
+# where this machine lacks the tool itself, or `failed PART: WHY` where an installation did
+# not work. What installers say goes to standard error. Exits 0 in all cases: whether a
+# missing part is a failure is for the caller to say. A second run with the same pins does
+# nothing. Each step is bounded in time.
 #
 #   typescript   a Node.js, which runs DEST/client.mjs
 #   node22       a Node.js 22, which the conformance suite needs
@@ -37,9 +38,9 @@ if command -v flock >/dev/null 2>&1; then
     flock 9
 fi
 
-skipped() {
-    echo "skipped $1: $2"
-}
+# Why a part cannot be had, and whether that is `skipped` or `failed`.
+missing=skipped
+why=
 
 # The scripts live beside node_modules, because that is where Node looks for packages.
 cp "$here"/*.mjs "$here"/client.py "$here"/package.json "$here"/package-lock.json \
@@ -48,6 +49,11 @@ mkdir -p "$dest/conformance"
 cp "$here"/conformance/*.yaml "$dest/conformance/"
 
 install_node_packages() {
+    missing=skipped
+    if ! command -v node >/dev/null 2>&1; then
+        why="node is not installed; install Node.js 20 or newer"
+        return 1
+    fi
     if ! command -v npm >/dev/null 2>&1; then
         why="npm is not installed; install Node.js 20 or newer"
         return 1
@@ -58,7 +64,8 @@ install_node_packages() {
     rm -f "$dest/.npm-installed"
     echo "installing npm packages into $dest (up to $limit s)" >&2
     if ! (cd "$dest" && bounded npm ci --no-audit --no-fund --fetch-retries=1 >&2); then
-        why="npm could not install the packages; is its registry within reach?"
+        missing=failed
+        why="npm could not install the packages within $limit s; is its registry within reach?"
         return 1
     fi
     cp "$dest/package-lock.json" "$dest/.npm-installed"
@@ -75,6 +82,7 @@ newer_node() {
 }
 
 install_python_packages() {
+    missing=skipped
     if ! command -v python3 >/dev/null 2>&1; then
         why="python3 is not installed"
         return 1
@@ -94,13 +102,13 @@ install_python_packages() {
     fi
     if ! bounded "$dest/python/bin/pip" install --quiet --disable-pip-version-check \
         --retries 1 --no-deps -r "$dest/requirements.txt" >&2; then
-        why="pip could not install the packages; is its index within reach?"
+        missing=failed
+        why="pip could not install the packages within $limit s; is its index within reach?"
         return 1
     fi
     cp "$dest/requirements.txt" "$dest/.pip-installed"
 }
 
-why=
 if install_node_packages; then
     node22=$(newer_node)
     echo "ready typescript ${node22:-$(command -v node)}"
@@ -108,17 +116,17 @@ if install_node_packages; then
         echo "ready node22 $node22"
         echo "ready conformance $dest/conformance.mjs"
     else
-        skipped node22 "no Node.js 22 or newer here, and none is packaged for this platform"
-        skipped conformance "it needs Node.js 22"
+        echo "skipped node22: no Node.js 22 or newer here, and none is packaged for this platform"
+        echo "skipped conformance: it needs Node.js 22"
     fi
 else
-    skipped typescript "$why"
-    skipped node22 "$why"
-    skipped conformance "$why"
+    for part in typescript node22 conformance; do
+        echo "$missing $part: $why"
+    done
 fi
 
 if install_python_packages; then
     echo "ready python $dest/python/bin/python"
 else
-    skipped python "$why"
+    echo "$missing python: $why"
 fi
