@@ -44,16 +44,18 @@ pub(crate) async fn watch(reloader: Arc<Reloader>, state: WatchState, stop: Canc
         received,
         state,
     };
-    watch.follow(&reloader);
+    let mut missed = watch.follow(&reloader);
     loop {
         let edited = tokio::select! {
-            edited = watch.edited() => edited,
+            edited = watch.edited(missed) => edited,
             () = stop.cancelled() => return,
         };
         if edited {
+            // What changes from here on is not sure to be read.
+            watch.looks = looks(&watch.files);
             reloader.reload().await;
         }
-        watch.follow(&reloader);
+        missed = watch.follow(&reloader);
     }
 }
 
@@ -88,8 +90,9 @@ fn start(
 }
 
 impl Watch {
-    /// Takes over the files that the last reload depended on.
-    fn follow(&mut self, reloader: &Reloader) {
+    /// Takes over the files that the last reload depended on. Returns whether one of them may
+    /// have been edited since it was read: it was not watched yet, or looks different.
+    fn follow(&mut self, reloader: &Reloader) -> bool {
         self.files.clone_from(
             &reloader
                 .seen
@@ -97,11 +100,6 @@ impl Watch {
                 .unwrap_or_else(PoisonError::into_inner)
                 .files,
         );
-        self.looks = self
-            .files
-            .iter()
-            .map(|file| (file.clone(), look(file)))
-            .collect();
         let folders: HashSet<PathBuf> = self
             .files
             .iter()
@@ -131,6 +129,8 @@ impl Watch {
                 }
             }
         }
+        // Only now is every later change an event.
+        let before = std::mem::replace(&mut self.looks, looks(&self.files));
         let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
         *state = match trouble {
             None => "events".to_owned(),
@@ -139,11 +139,17 @@ impl Watch {
                 LOOK.as_secs()
             ),
         };
+        self.looks != before
     }
 
-    /// Waits for the next edit and until it has settled. Returns whether there was one.
-    async fn edited(&mut self) -> bool {
+    /// Waits for the next edit, unless one was `missed`, and until it has settled. Returns
+    /// whether there was one.
+    async fn edited(&mut self, missed: bool) -> bool {
         let mut open: HashSet<PathBuf> = HashSet::new();
+        if missed {
+            self.settle(open).await;
+            return true;
+        }
         tokio::select! {
             event = self.received.recv() => {
                 if !self.concerns(event, &mut open) {
@@ -226,6 +232,13 @@ impl Watch {
             .iter()
             .any(|file| self.looks.get(file) != Some(&look(file)))
     }
+}
+
+fn looks(files: &BTreeSet<PathBuf>) -> BTreeMap<PathBuf, Look> {
+    files
+        .iter()
+        .map(|file| (file.clone(), look(file)))
+        .collect()
 }
 
 fn look(file: &Path) -> Look {
