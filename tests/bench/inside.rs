@@ -9,7 +9,7 @@ use damper_dispatch::{
 };
 use damper_journal::Journal;
 use damper_profile::{PluginRef, RowKind, Source, compose};
-use damper_wasm::{Ceilings, CompilerCommand, Guest, Runtime, RuntimeSettings};
+use damper_wasm::{Ceilings, CompilerCommand, Grants, Guest, Limits, Runtime, RuntimeSettings};
 use serde_json::{Value, json};
 use tempfile::TempDir;
 use tokio_util::sync::CancellationToken;
@@ -72,6 +72,17 @@ impl Inside {
             Running::Nothing | Running::Native(_) => None,
         });
         guards.collect()
+    }
+
+    /// Loads a guard of `tests/guests` beside those of the profile, without settings.
+    pub(crate) async fn guard(&self, name: &str) -> anyhow::Result<Arc<Guest>> {
+        let bytes = fs::read(damper_tests::guest(name))?;
+        Ok(Arc::new(Guest {
+            plugin: self.runtime.load(&bytes, || {}).await?,
+            settings: "{}".into(),
+            grants: Grants::default(),
+            limits: Limits::HOOK,
+        }))
     }
 
     /// Returns a call of `bash`, as guards get it.
@@ -150,6 +161,6 @@ fn captured(plugin: &PluginRef) -> anyhow::Result<Captured> {
     Ok(Captured {
         digest: Runtime::digest(&bytes),
         path,
-        bytes,
+        bytes: Some(bytes),
     })
 }

@@ -117,7 +117,11 @@ fn measure(row: &str, scale: Scale) -> anyhow::Result<Vec<Line>> {
     match row {
         "guards" => on_threads(guards::one_and_all(scale)),
         "hooks" => on_threads(guards::beside_hooks(scale)),
-        "gate" => on_threads(gate::on_the_case_files(scale)),
+        "gate" => {
+            let mut lines = on_threads(gate::on_the_case_files(scale))?;
+            lines.extend(on_threads(gate::beside_parsing(scale))?);
+            Ok(lines)
+        }
         "edits" => edits::edits(scale),
         "swaps" => edits::swaps(scale),
         "start" => start::start(scale),

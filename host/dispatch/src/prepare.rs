@@ -19,15 +19,35 @@ use crate::{
     generation::{Generation, InstalledRow, Loaded, RowState, Running},
 };
 
-/// A component's file as it was read: the bytes that are hashed are the bytes that run.
+/// A component's file as it was found: the bytes that are hashed are the bytes that run.
 #[derive(Debug, Clone)]
 pub struct Captured {
     /// Where it was found.
     pub path: PathBuf,
-    /// Its content.
-    pub bytes: Arc<[u8]>,
     /// The digest of its content.
     pub digest: Digest,
+    /// Its content; `None` for a file that is known by its digest and was not read again.
+    pub bytes: Option<Arc<[u8]>>,
+}
+
+impl Captured {
+    /// Returns the content, read now if it was not read before. Fails if it cannot be read or
+    /// is no longer what the digest says.
+    pub fn bytes(&self) -> Result<Arc<[u8]>, String> {
+        if let Some(bytes) = &self.bytes {
+            return Ok(Arc::clone(bytes));
+        }
+        let bytes = std::fs::read(&self.path)
+            .map_err(|error| format!("`{}` cannot be read: {error}", self.path.display()))?;
+        if Runtime::digest(&bytes) == self.digest {
+            Ok(bytes.into())
+        } else {
+            let path = self.path.display();
+            Err(format!(
+                "`{path}` is no longer what it was when it was looked at"
+            ))
+        }
+    }
 }
 
 /// What the plugins that a composition names were found to be.
@@ -212,9 +232,7 @@ impl Preparation<'_> {
         why: String,
     ) -> (Arc<InstalledRow>, RowResult) {
         let (good_row, running) = match before {
-            Some(before) if !matches!(before.state, RowState::Failed(_)) => {
-                (before.row.clone(), before.running.clone())
-            }
+            Some(before) if self.stays(row, before) => (before.row.clone(), before.running.clone()),
             _ => self.fall_back(row).await,
         };
         let state = match &running {
@@ -242,6 +260,14 @@ impl Preparation<'_> {
         };
         let result = result(&row.id, change, installed.digest(), Some(why));
         (Arc::new(installed), result)
+    }
+
+    /// Returns whether what runs is what a refused row is left as. A row that is switched on and
+    /// cannot run is none: it should run, so that it has failed and votes.
+    fn stays(&self, row: &Row, before: &InstalledRow) -> bool {
+        let is_switched_on =
+            before.row.disabled && !row.disabled && self.refused_edit(&row.id).is_none();
+        !matches!(before.state, RowState::Failed(_)) && !is_switched_on
     }
 
     /// Returns the row as it last ran well in an earlier process.
@@ -370,7 +396,7 @@ async fn load(runtime: &Runtime, row: &Row, captured: &Captured) -> Result<Loade
     }
     let announce = || tracing::info!(row = %row.id, file = %file, "compiling");
     let plugin = runtime
-        .load(&captured.bytes, announce)
+        .load(&captured.bytes()?, announce)
         .await
         .map_err(|error| format!("`{file}` {error}"))?;
     if let RowKind::Plugin(PluginRef::Id(id)) = &row.kind

@@ -1,11 +1,14 @@
 //! Finding what a profile names: shipped profiles and plugins, and the user's own.
 
 use std::{
+    collections::HashMap,
     env, fs, io,
     path::{Path, PathBuf},
     sync::Arc,
+    time::{Duration, SystemTime, UNIX_EPOCH},
 };
 
+use damper_call::Digest;
 use damper_dispatch::Captured;
 use damper_profile::PluginRef;
 use damper_wasm::Runtime;
@@ -111,8 +114,27 @@ pub(crate) fn component_path(home: &Home, share: &Share, plugin: &PluginRef) -> 
     }
 }
 
-/// Reads a component's file once; what is hashed here is what is compiled.
-pub(crate) fn capture(path: &Path) -> Result<Captured, String> {
+/// The digests of component files by what can be told of a file without reading it, so that an
+/// edit of one row does not read and hash the components of all others again.
+#[derive(Debug, Default)]
+pub(crate) struct Known(HashMap<PathBuf, (Stamp, Digest)>);
+
+/// Changes whenever a file is replaced or written to: nobody can set the time of its last
+/// change.
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct Stamp {
+    file: (u64, u64),
+    size: u64,
+    modified: (i64, i64),
+    changed: (i64, i64),
+}
+
+/// How long a file must have been unchanged when it is read for its stamp to tell the next
+/// change: the clock of a file system may stand still for some milliseconds.
+const STAMP_SETTLES: Duration = Duration::from_secs(1);
+
+/// Finds what a component's file holds, reading it once; what is hashed is what is compiled.
+pub(crate) fn capture(path: &Path, known: &mut Known) -> Result<Captured, String> {
     let failed = |error: io::Error| {
         if error.kind() == io::ErrorKind::NotFound {
             format!("there is no `{}`", path.display())
@@ -132,13 +154,49 @@ pub(crate) fn capture(path: &Path) -> Result<Captured, String> {
         ));
     }
     check_writers(path, &metadata)?;
+    let stamp = stamp(&metadata);
+    if let Some((before, digest)) = known.0.get(path)
+        && stamp.as_ref() == Some(before)
+    {
+        return Ok(Captured {
+            path: path.to_owned(),
+            digest: *digest,
+            bytes: None,
+        });
+    }
     let bytes = fs::read(path).map_err(failed)?;
     let digest = Runtime::digest(&bytes);
+    match stamp {
+        Some(stamp) => known.0.insert(path.to_owned(), (stamp, digest)),
+        None => known.0.remove(path),
+    };
     Ok(Captured {
         path: path.to_owned(),
-        bytes: Arc::from(bytes),
         digest,
+        bytes: Some(Arc::from(bytes)),
     })
+}
+
+/// Returns the stamp of a file, `None` while it was changed too recently to tell changes apart.
+#[cfg(unix)]
+fn stamp(metadata: &fs::Metadata) -> Option<Stamp> {
+    use std::os::unix::fs::MetadataExt as _;
+    let changed = u64::try_from(metadata.ctime()).ok()?;
+    let changed = UNIX_EPOCH + Duration::from_secs(changed);
+    let is_settled = SystemTime::now()
+        .duration_since(changed)
+        .is_ok_and(|age| age > STAMP_SETTLES + Duration::from_secs(1));
+    is_settled.then(|| Stamp {
+        file: (metadata.dev(), metadata.ino()),
+        size: metadata.size(),
+        modified: (metadata.mtime(), metadata.mtime_nsec()),
+        changed: (metadata.ctime(), metadata.ctime_nsec()),
+    })
+}
+
+#[cfg(not(unix))]
+fn stamp(_metadata: &fs::Metadata) -> Option<Stamp> {
+    None
 }
 
 /// Refuses a component that other users can replace.

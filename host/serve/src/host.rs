@@ -38,6 +38,9 @@ use crate::{
 /// How long calls under way may take when the host stops.
 const DRAIN: Duration = Duration::from_secs(10);
 
+/// How long connections may take to carry their last answer.
+const GOODBYE: Duration = Duration::from_secs(1);
+
 /// How long a host that was started for somebody's need stays without being used.
 const IDLE: Duration = Duration::from_secs(30 * 60);
 
@@ -198,7 +201,7 @@ impl Host {
             extra,
             runtime: Arc::clone(&runtime),
             dispatcher: dispatcher.clone(),
-            one_at_a_time: tokio::sync::Mutex::new(()),
+            one_at_a_time: tokio::sync::Mutex::default(),
             seen: Mutex::default(),
         });
         let http = match http {
@@ -269,6 +272,14 @@ impl Host {
                 "calls were still under way after {} s",
                 DRAIN.as_secs()
             );
+        }
+        // A call that has its outcome is not yet a caller that has its answer.
+        self.tasks.close();
+        if tokio::time::timeout(GOODBYE, self.tasks.wait())
+            .await
+            .is_err()
+        {
+            tracing::debug!("a connection stayed open");
         }
         let stopped = HostStopped {
             reason: reason.to_owned(),

@@ -16,7 +16,7 @@ use damper_wasm::Runtime;
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    find::{self, Share},
+    find::{self, Known, Share},
     home::Home,
     status::{LayerView, ProblemView},
 };
@@ -91,8 +91,9 @@ pub(crate) struct Reloader {
     pub(crate) extra: Vec<PathBuf>,
     pub(crate) runtime: Arc<Runtime>,
     pub(crate) dispatcher: Dispatcher,
-    /// Watcher and commands ask for reloads; one runs at a time, so that the newest wins.
-    pub(crate) one_at_a_time: tokio::sync::Mutex<()>,
+    /// Watcher and commands ask for reloads; one runs at a time, so that the newest wins. It
+    /// holds what they know of the component files.
+    pub(crate) one_at_a_time: tokio::sync::Mutex<Known>,
     /// Written by the reload, read by status and the watcher.
     pub(crate) seen: Mutex<Seen>,
 }
@@ -120,7 +121,7 @@ enum Reading {
 impl Reloader {
     /// Looks at the files and makes what they say run, as far as it can be had.
     pub(crate) async fn reload(&self) -> ReloadReport {
-        let _one_at_a_time = self.one_at_a_time.lock().await;
+        let mut known = self.one_at_a_time.lock().await;
         let layers = Layers::read(&self.home, &self.share, &self.profile, &self.extra);
         let mut files = self.own_files();
         if let Ok(layers) = &layers {
@@ -138,7 +139,11 @@ impl Reloader {
             Reading::Broken(problems) => (None, problems),
         };
         let report = match &composition {
-            Some(composition) => self.apply(composition, problems.clone(), &mut files).await,
+            Some(composition) => {
+                let problems = problems.clone();
+                self.apply(composition, problems, &mut known, &mut files)
+                    .await
+            }
             None => self.unchanged(problems.clone()),
         };
         if composition.is_none() {
@@ -168,6 +173,7 @@ impl Reloader {
         &self,
         composition: &Composition,
         problems: Vec<ProblemView>,
+        known: &mut Known,
         files: &mut BTreeSet<PathBuf>,
     ) -> ReloadReport {
         let mut components = Components::default();
@@ -177,7 +183,7 @@ impl Reloader {
                 components
                     .0
                     .entry(plugin.clone())
-                    .or_insert_with(|| find::capture(&path));
+                    .or_insert_with(|| find::capture(&path, known));
                 files.insert(path);
             }
         }

@@ -5,13 +5,11 @@ use std::{
     collections::{BTreeMap, HashMap, HashSet},
     fs, io,
     path::PathBuf,
-    sync::Arc,
 };
 
 use damper_call::{Digest, RowId};
 use damper_dispatch::{Captured, Components, Fallback, Generation, Running};
 use damper_profile::{Composition, RowKind, Source, compose};
-use damper_wasm::Runtime;
 
 use crate::home::{Home, write_private};
 
@@ -65,7 +63,7 @@ fn try_keep(
         if let Some(captured) = bytes
             && !file.exists()
         {
-            write_private(&file, &captured.bytes)?;
+            write_private(&file, &captured.bytes().map_err(io::Error::other)?)?;
         }
     }
     let running = Composition {
@@ -122,9 +120,7 @@ pub(super) fn rows(home: &Home) -> Result<Fallback, String> {
     let mut rows = HashMap::new();
     for row in composition.rows {
         let captured = match row.kind {
-            RowKind::Plugin(_) => digests
-                .get(&row.id)
-                .and_then(|digest| captured(home, digest)),
+            RowKind::Plugin(_) => digests.get(&row.id).map(|digest| captured(home, digest)),
             RowKind::Tools(_) => None,
         };
         rows.insert(row.id.clone(), (row, captured));
@@ -132,16 +128,11 @@ pub(super) fn rows(home: &Home) -> Result<Fallback, String> {
     Ok(Fallback(rows))
 }
 
-fn captured(home: &Home, digest: &Digest) -> Option<Captured> {
-    let path = component_file(home, digest);
-    let bytes = fs::read(&path).ok()?;
-    if Runtime::digest(&bytes) != *digest {
-        tracing::warn!(file = %path.display(), "a last good component is damaged");
-        return None;
-    }
-    Some(Captured {
-        path,
-        bytes: Arc::from(bytes),
+/// Returns a kept component, which is read and checked only if it is needed.
+fn captured(home: &Home, digest: &Digest) -> Captured {
+    Captured {
+        path: component_file(home, digest),
         digest: *digest,
-    })
+        bytes: None,
+    }
 }
