@@ -7,7 +7,10 @@ use damper_journal::{CallDecided, Opinion};
 use damper_profile::OnFailure;
 use damper_wasm::{Answer, GuestFailure, Runtime};
 
-use crate::generation::{Generation, GuardVote, InstalledRow};
+use crate::{
+    generation::{Generation, GuardVote, InstalledRow},
+    redact::redact_text,
+};
 
 /// What all guards together say.
 #[derive(Debug)]
@@ -22,11 +25,18 @@ pub(crate) struct Decision {
 }
 
 impl Decision {
+    /// Returns the record of the decision. Guards quote what they judge, secrets included.
     pub(crate) fn event(&self, call: &ToolCall) -> CallDecided {
+        let clean = |text: &Option<String>| text.as_deref().map(redact_text);
+        let opinions = self.opinions.iter().map(|opinion| Opinion {
+            reason: clean(&opinion.reason),
+            effect: clean(&opinion.effect),
+            ..opinion.clone()
+        });
         CallDecided {
             call: call.id.clone(),
             verdict: self.verdict,
-            opinions: self.opinions.clone(),
+            opinions: opinions.collect(),
         }
     }
 }

@@ -10,7 +10,7 @@ use damper_call::{
     ApprovalId, CallId, EffectClass, Ending, Fault, Outcome, Session, ToolCall, ToolDefinition,
     VerdictKind,
 };
-use damper_journal::{CallState, Journal, JournalError, SessionOpened};
+use damper_journal::{CallState, Journal, JournalError, Refusal, SessionOpened};
 use damper_wasm::Runtime;
 use serde_json::{Map, Value};
 use tokio::sync::watch;
@@ -190,11 +190,7 @@ impl Shared {
             began: Instant::now(),
         };
         if let Err(error) = traveller.record_received().await {
-            // Law 1: what cannot be journalled does not happen.
-            return outcome::denied(
-                &traveller.id,
-                &format!("the call cannot be journalled: {error}"),
-            );
+            return traveller.not_received(&error).await;
         }
         let outcome = match traveller.decide().await {
             Ok((call, arguments, entry)) => traveller.run(&call, &arguments, &entry).await,
@@ -262,6 +258,17 @@ impl Traveller {
             VerdictKind::Ask => self.ask_person(&call, &decision).await?,
         }
         Ok((call, arguments, entry))
+    }
+
+    /// Law 1: what cannot be journalled does not happen.
+    async fn not_received(&self, error: &JournalError) -> Outcome {
+        // Another call came in under the same id after this one was looked up.
+        if let JournalError::Refused(Refusal::CallKnown(_)) = error
+            && let Some(outcome) = self.shared.seen_before(&self.id, &self.request).await
+        {
+            return outcome;
+        }
+        outcome::denied(&self.id, &format!("the call cannot be journalled: {error}"))
     }
 
     fn unknown_tool(&self) -> Outcome {

@@ -3,10 +3,12 @@
 use damper_call::{CallId, Ending, Fault, Outcome, Output};
 use damper_journal::{CallFinished, Event, Record};
 
-use crate::approvals::Reply;
+use crate::{approvals::Reply, redact::redact_text};
 
-/// Returns the outcome of a call that nobody let run. Ends with how to learn more.
+/// Returns the outcome of a call that nobody let run. Ends with how to learn more. What it
+/// says is journalled, so that secrets which guards quoted are taken out.
 pub(crate) fn denied(call: &CallId, why: &str) -> Outcome {
+    let why = redact_text(why);
     let text =
         format!("Denied by Damper: {why}\nThe tool did not run. To see why: damper explain {call}");
     failed(call, Ending::Denied, text)

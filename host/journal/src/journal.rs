@@ -277,7 +277,10 @@ fn commit_group(store: &mut impl Store, group: Vec<Request>, newest: &watch::Sen
             }
         }
         Err(error) => {
-            tracing::error!(%error, waiting = waiting.len(), "cannot write the journal");
+            // A refusal is the caller's affair: the journal is fine.
+            if !matches!(error, JournalError::Refused(_)) {
+                tracing::error!(%error, waiting = waiting.len(), "cannot write the journal");
+            }
             for (_, _, answer) in waiting {
                 answer_with(answer, Err(error.clone()));
             }

@@ -2,7 +2,7 @@
 
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use damper_call::{Digest, EffectClass, Outcome, ToolCall};
+use damper_call::{Digest, EffectClass, LocalizedText, Outcome, ToolCall};
 use damper_journal::{
     Answer, ApprovalAnswered, ApprovalRaised, CallFinished, CallReceived, CallStarted, Durability,
     Entry, Event, GuestFailed, JournalError, NewRecord,
@@ -15,7 +15,7 @@ use crate::{
     approvals::{Pending, Reply},
     guards::Decision,
     outcome,
-    redact::redact,
+    redact::{redact, redact_text},
 };
 
 /// The largest answer that goes to the caller in one piece, in bytes. What is larger is kept
@@ -105,11 +105,15 @@ impl Traveller {
     }
 
     pub(super) async fn record_raised(&self, pending: &Pending) -> Result<(), Outcome> {
+        let display = pending.display.iter().map(|shown| LocalizedText {
+            text: redact_text(&shown.text),
+            ..shown.clone()
+        });
         let raised = ApprovalRaised {
             approval: pending.id.clone(),
             call: self.id.clone(),
-            reason: pending.reason.clone(),
-            display: pending.display.clone(),
+            reason: redact_text(&pending.reason),
+            display: display.collect(),
         };
         self.append(raised, Durability::Process)
             .await
