@@ -4,10 +4,10 @@ use std::{fs, io, path::Path, process::ExitCode};
 
 use anyhow::Context as _;
 use damper_call::RowId;
-use damper_journal::Change;
 use damper_profile::{Source, overridden_by, set_disabled};
 use damper_serve::{
-    ClientError, Home, Layers, ReloadReport, Request, Share, Status, compose_layers, connect,
+    ClientError, Home, Layers, ProblemView, ReloadReport, Request, Share, Status, compose_layers,
+    connect,
 };
 
 use super::home;
@@ -72,7 +72,7 @@ async fn switch(arguments: RowArguments, disabled: bool) -> anyhow::Result<ExitC
     let refused = report
         .results
         .iter()
-        .find(|result| result.row == row && result.change == Change::Rejected);
+        .find(|result| result.row == row && result.reason.is_some());
     if let Some(refused) = refused {
         let why = refused.reason.as_deref();
         show::error(&format!(
@@ -81,7 +81,11 @@ async fn switch(arguments: RowArguments, disabled: bool) -> anyhow::Result<ExitC
         ));
         return Ok(ExitCode::from(exit::REFUSED));
     }
-    if let Some(problem) = report.problems.first() {
+    let is_about_it = |problem: &&ProblemView| match &problem.row {
+        Some(other) => *other == row.as_str(),
+        None => true,
+    };
+    if let Some(problem) = report.problems.iter().find(is_about_it) {
         show::error(&problem.text);
         return Ok(ExitCode::from(exit::REFUSED));
     }
