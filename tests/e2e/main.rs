@@ -5,6 +5,8 @@
     reason = "a test fails by panicking, where it can be read"
 )]
 
+/// The bench, on few samples.
+mod bench;
 /// Calls, guards and the person who is asked.
 mod calls;
 /// Real MCP clients and the conformance suite.
