@@ -101,7 +101,7 @@ impl Wire {
         self.ask(call(
             text,
             "bash",
-            json!({"command": format!("echo {text}")}),
+            &json!({"command": format!("echo {text}")}),
         ))
     }
 }
@@ -115,7 +115,7 @@ impl Drop for Wire {
     }
 }
 
-fn call(id: &str, tool: &str, arguments: Value) -> Value {
+fn call(id: &str, tool: &str, arguments: &Value) -> Value {
     json!({
         "id": id, "method": "tools/call",
         "params": {"name": tool, "arguments": arguments, "_meta": {"progressToken": id}},
@@ -172,7 +172,7 @@ fn requests_stand_alone_in_the_revision_without_a_handshake() {
     // Nor does it have to begin with anything.
     let mut wire = Wire::connect(&host);
     let echo = json!({"command": "echo hello"});
-    let answer = wire.ask(modern(call("a", "bash", echo)));
+    let answer = wire.ask(modern(call("a", "bash", &echo)));
     assert!(said(&answer).contains("hello"));
 }
 
@@ -191,7 +191,7 @@ fn an_unknown_method_is_refused_and_the_session_goes_on() {
     let answer = wire.ask(modern(nonesuch));
     assert_eq!(answer["error"]["code"], -32601, "{answer}");
     let echo = json!({"command": "echo on"});
-    assert!(said(&wire.ask(modern(call("a", "bash", echo)))).contains("on"));
+    assert!(said(&wire.ask(modern(call("a", "bash", &echo)))).contains("on"));
 }
 
 #[test]
@@ -236,7 +236,7 @@ fn arguments_that_are_too_large_are_refused_with_the_limit() {
     let host = Host::start();
     let mut wire = Wire::greeted(&host);
     let command = format!("echo {}", "x".repeat(2 << 20));
-    let answer = wire.ask(call("big", "bash", json!({"command": command})));
+    let answer = wire.ask(call("big", "bash", &json!({"command": command})));
     assert_eq!(answer["result"]["isError"], true);
     let text = said(&answer);
     assert!(text.contains("1048576"), "{text}");
@@ -252,14 +252,14 @@ fn sessions_on_two_streams_do_not_wait_for_each_other() {
     first.send(call(
         "held",
         "bash",
-        json!({"command": "mkfifo gate; echo started; read line < gate; echo got $line"}),
+        &json!({"command": "mkfifo gate; echo started; read line < gate; echo got $line"}),
     ));
     assert_eq!(first.receive()["params"]["message"], "started");
     // What lets the first go on comes from the second.
     let opened = second.ask(call(
         "opener",
         "bash",
-        json!({"command": "echo passage > gate"}),
+        &json!({"command": "echo passage > gate"}),
     ));
     assert_eq!(opened["result"]["isError"], false, "{opened}");
     let answer = first.answer(&"held".into());
@@ -283,7 +283,7 @@ fn a_client_that_dies_takes_its_call_back() {
     wire.send(call(
         "left",
         "bash",
-        json!({"command": "mkfifo gate; echo started; read line < gate"}),
+        &json!({"command": "mkfifo gate; echo started; read line < gate"}),
     ));
     assert_eq!(wire.receive()["params"]["message"], "started");
     wire.child.kill().unwrap();
@@ -298,7 +298,7 @@ fn a_client_that_dies_takes_its_question_back() {
     let mut watch = host.watch_approvals();
     let mut log = host.follow();
     let mut wire = Wire::greeted(&host);
-    wire.send(call("left", "bash", json!({"command": "rm -rf build"})));
+    wire.send(call("left", "bash", &json!({"command": "rm -rf build"})));
     let raised = watch.raised();
     wire.child.kill().unwrap();
     assert_eq!(log.until("call/finished")["ending"], "cancelled");
@@ -310,7 +310,7 @@ fn a_client_that_dies_takes_its_question_back() {
 fn requests_sent_before_the_end_of_input_are_answered() {
     let host = Host::start();
     let mut wire = Wire::greeted(&host);
-    wire.send(call("last", "bash", json!({"command": "echo last words"})));
+    wire.send(call("last", "bash", &json!({"command": "echo last words"})));
     drop(wire.stdin.take());
     assert!(said(&wire.answer(&"last".into())).contains("last words"));
     assert!(wire.child.wait().unwrap().success());
