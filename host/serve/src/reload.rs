@@ -104,6 +104,8 @@ pub(crate) struct Seen {
     pub(crate) composition: Option<Arc<Composition>>,
     pub(crate) layers: Vec<LayerView>,
     pub(crate) problems: Vec<ProblemView>,
+    /// Whether the host was started on the last good composition and the files still do not read.
+    pub(crate) runs_last_good: bool,
     /// What the last edit that changed or refused anything did.
     pub(crate) last_edit: Option<ReloadReport>,
     /// Every file on which the running rows depend, existing or not.
@@ -129,6 +131,7 @@ impl Reloader {
         }
         let (reading, layer_views) = read(layers);
         let is_cold = self.dispatcher.current().number == 0;
+        let is_broken = matches!(reading, Reading::Broken(_));
         let (composition, problems) = match reading {
             Reading::Composed(composition) => {
                 let problems = problems_of(&composition);
@@ -138,6 +141,8 @@ impl Reloader {
             Reading::Broken(problems) if is_cold => (self.last_good_composition(), problems),
             Reading::Broken(problems) => (None, problems),
         };
+        let problems =
+            self.told_with_last_good(problems, is_broken, is_cold && composition.is_some());
         let report = match &composition {
             Some(composition) => {
                 let problems = problems.clone();
@@ -159,6 +164,23 @@ impl Reloader {
         self.remember(&report, composition, layer_views, problems, files)
             .await;
         report
+    }
+
+    /// Adds to what is wrong that the last good composition runs, for as long as it does.
+    fn told_with_last_good(
+        &self,
+        mut problems: Vec<ProblemView>,
+        is_broken: bool,
+        starts: bool,
+    ) -> Vec<ProblemView> {
+        let mut seen = self.seen.lock().unwrap_or_else(PoisonError::into_inner);
+        seen.runs_last_good = is_broken && (starts || seen.runs_last_good);
+        if seen.runs_last_good {
+            problems.push(problem(
+                "until the profile reads again, the last good composition runs".to_owned(),
+            ));
+        }
+        problems
     }
 
     fn own_files(&self) -> BTreeSet<PathBuf> {
