@@ -184,7 +184,7 @@ fn judged(client: &Client) -> anyhow::Result<Vec<HashSet<String>>> {
             let opinions = opinions.context("a decision without opinions")?.iter();
             let ours =
                 opinions.filter(|opinion| opinion["row"] == "one" || opinion["row"] == "two");
-            Ok(ours.map(|opinion| version(opinion)).collect())
+            Ok(ours.map(version).collect())
         })
         .collect()
 }

@@ -53,7 +53,10 @@ pub(crate) async fn on_the_case_files(scale: Scale) -> anyhow::Result<Vec<Line>>
             Unit::Micros,
             &ours,
         )
-        .beside("the bare loop on the same command", &bare)
+        .beside(
+            "the bare loop on the same command, the drop of the instance included",
+            &bare,
+        )
         .reach(Target::P50(60.0)),
     ])
 }

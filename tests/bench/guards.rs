@@ -94,7 +94,7 @@ impl Times {
             .reach(Target::TimesBaseline(1.3)),
             Line::of(
                 "guards",
-                "  of which on the guest thread, limits armed",
+                "  of which until the answer, the drop of the instance and the way back left out",
                 Unit::Micros,
                 &self.inside_one,
             )

@@ -119,6 +119,10 @@ pub(crate) fn memory(scale: Scale) -> anyhow::Result<Vec<Line>> {
         host.kill();
         host.write_patch(patch);
         host.serve();
+        let status = host.status();
+        let rows = status["rows"].as_array().into_iter().flatten();
+        let idle: Vec<_> = rows.filter(|row| row["state"] != "running").collect();
+        anyhow::ensure!(idle.is_empty(), "rows that do not run: {idle:?}");
         private_dirty(host.pid())
     };
     for _ in 0..scale.of(5, 1) {
