@@ -470,7 +470,7 @@ async fn check_settings(
             .map_err(|error| format!("the manifest's config schema is no JSON Schema: {error}"))?;
         let config = serde_json::Value::Object(row.config.clone());
         if let Some(error) = validator.iter_errors(&config).next() {
-            return Err(at(&error.instance_path().to_string(), &error.to_string()));
+            return Err(at(&place_of(&error), &error.to_string()));
         }
     }
     let answer = runtime.configure(guest).await;
@@ -481,6 +481,19 @@ async fn check_settings(
         None => Ok(()),
         Some(error) => Err(at(&error.pointer, &error.message)),
     }
+}
+
+/// Returns the JSON pointer to what is wrong: the key itself where it is one too many.
+fn place_of(error: &jsonschema::ValidationError<'_>) -> String {
+    use jsonschema::error::ValidationErrorKind::AdditionalProperties;
+    let mut pointer = error.instance_path().to_string();
+    if let AdditionalProperties { unexpected } = error.kind()
+        && let Some(key) = unexpected.first()
+    {
+        pointer.push('/');
+        pointer.push_str(&key.replace('~', "~0").replace('/', "~1"));
+    }
+    pointer
 }
 
 async fn definitions(
