@@ -260,3 +260,18 @@ fn a_call_in_flight_ends_on_the_version_that_it_began_with() {
     assert_eq!(host.status()["calls_in_flight"], 1);
     slow.kill();
 }
+
+#[test]
+fn a_plugin_of_ones_own_goes_before_a_shipped_one_from_when_it_is_put_in_place() {
+    let host = Host::start();
+    let shipped = host.row("file-info")["digest_running"].clone();
+    let folder = host.home().join("plugins/damper");
+    let mut log = host.follow();
+    fs::create_dir_all(&folder).unwrap();
+    let mut own = fs::read(guest("file-info")).unwrap();
+    // A custom section in front of all others gives the same plugin other bytes.
+    own.splice(8..8, *b"\0\x02\x01x");
+    fs::write(folder.join("file-info.wasm"), own).unwrap();
+    log.until("profile/applied");
+    assert_ne!(host.row("file-info")["digest_running"], shipped);
+}

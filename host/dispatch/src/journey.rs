@@ -10,7 +10,7 @@ use damper_call::{
     ApprovalId, CallId, EffectClass, Ending, Fault, Outcome, Session, ToolCall, ToolDefinition,
     VerdictKind,
 };
-use damper_journal::{CallState, Journal, JournalError, Refusal, SessionOpened};
+use damper_journal::{CallState, Journal, JournalError, Refusal, SessionOpened, now_ms};
 use damper_wasm::Runtime;
 use serde_json::{Map, Value};
 use tokio::sync::watch;
@@ -298,7 +298,7 @@ impl Traveller {
             command,
             paths,
             cwd: self.request.session.cwd.clone(),
-            received_at_ms: record::now_ms(),
+            received_at_ms: now_ms(),
         }
     }
 
@@ -317,7 +317,7 @@ impl Traveller {
             cwd: call.cwd.display().to_string(),
             reason: decision.reason.clone(),
             display: decision.display.clone(),
-            raised_at_ms: record::now_ms(),
+            raised_at_ms: now_ms(),
         };
         self.record_raised(&pending).await?;
         let reply = match self.shared.machinery.approvals.raise(pending.clone()) {

@@ -27,7 +27,7 @@ pub use event::{
 pub use journal::Journal;
 pub use measure::{Throughput, bare_appends, journalled_calls};
 pub use memory::MemoryStore;
-pub use record::{Content, Entry, NewRecord, Record, host_stream};
+pub use record::{Content, Entry, NewRecord, Record, host_stream, now_ms};
 pub use recover::Recovered;
 pub use sqlite::SqliteStore;
 pub use store::{CallState, Durability, OpenCall, Reader, Store};

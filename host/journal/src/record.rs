@@ -196,7 +196,8 @@ fn check_size(what: &'static str, bytes: usize, limit: usize) -> Result<(), Jour
     Ok(())
 }
 
-fn now_ms() -> u64 {
+/// Returns the time that records are stamped with: milliseconds since the Unix epoch.
+pub fn now_ms() -> u64 {
     // A clock before 1970 is a clock that is not set; the order is in `seq` anyway.
     let since_epoch = SystemTime::now()
         .duration_since(UNIX_EPOCH)

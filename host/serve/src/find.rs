@@ -94,24 +94,29 @@ pub(crate) fn profile(home: &Home, share: &Share, name: &str) -> io::Result<(Pat
     )))
 }
 
-/// Returns the file that a row's `plugin` means, whether it exists or not.
-pub(crate) fn component_path(home: &Home, share: &Share, plugin: &PluginRef) -> PathBuf {
-    match plugin {
-        PluginRef::File(path) => path.clone(),
-        PluginRef::Id(id) => {
-            let own = home.plugins().join(format!("{id}.wasm"));
-            let shipped = id
-                .split_once('/')
-                .filter(|(owner, _name)| *owner == SHIPPED_OWNER)
-                .and_then(|(_owner, name)| {
-                    Some(share.plugins.as_ref()?.join(format!("{name}.wasm")))
-                });
-            match shipped {
-                Some(shipped) if !own.exists() => shipped,
-                _ => own,
-            }
-        }
-    }
+/// Returns the files that a row's `plugin` may mean, the one that counts first if it exists.
+///
+/// All of them matter to the watcher: a plugin of the user's own goes before a shipped one from
+/// the moment it is put in place.
+pub(crate) fn component_paths(home: &Home, share: &Share, plugin: &PluginRef) -> Vec<PathBuf> {
+    let id = match plugin {
+        PluginRef::File(path) => return vec![path.clone()],
+        PluginRef::Id(id) => id,
+    };
+    let own = home.plugins().join(format!("{id}.wasm"));
+    let shipped = id
+        .split_once('/')
+        .filter(|(owner, _name)| *owner == SHIPPED_OWNER)
+        .zip(share.plugins.as_ref())
+        .map(|((_owner, name), folder)| folder.join(format!("{name}.wasm")));
+    std::iter::once(own).chain(shipped).collect()
+}
+
+/// Returns the file that counts among those a `plugin` may mean: the first that exists, else
+/// the last, which is the one a person would expect.
+pub(crate) fn component_path(paths: &[PathBuf]) -> PathBuf {
+    let existing = paths.iter().find(|path| path.exists());
+    existing.or(paths.last()).cloned().unwrap_or_default()
 }
 
 /// The digests of component files by what can be told of a file without reading it, so that an

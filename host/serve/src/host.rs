@@ -15,7 +15,7 @@ use std::{
 
 use damper_dispatch::{Approvals, Dispatcher, Machinery};
 use damper_door_mcp::HttpSettings;
-use damper_journal::{Durability, HostStarted, HostStopped, JournalError, host_stream};
+use damper_journal::{Durability, HostStarted, HostStopped, JournalError, host_stream, now_ms};
 use damper_wasm::{Ceilings, CompilerCommand, Runtime, RuntimeSettings, StartError};
 use tokio::{
     net::{TcpListener, UnixListener},
@@ -30,7 +30,7 @@ use crate::{
     home::{Home, HomeError},
     http,
     lock::{Holder, HostLock, LockError},
-    reload::{Reloader, now_ms},
+    reload::Reloader,
     status::{HttpView, RecoveredView, Status},
     watch::{self, WatchState},
 };

@@ -10,7 +10,7 @@ use std::{
 };
 
 use damper_dispatch::{Components, Dispatcher, Fallback, prepare};
-use damper_journal::{Change, Durability, ProfileApplied, RowResult, host_stream};
+use damper_journal::{Change, Durability, ProfileApplied, RowResult, host_stream, now_ms};
 use damper_profile::{Composition, ProfileError, RowKind, Source, compose};
 use damper_wasm::Runtime;
 use serde::{Deserialize, Serialize};
@@ -201,12 +201,12 @@ impl Reloader {
         let mut components = Components::default();
         for row in &composition.rows {
             if let RowKind::Plugin(plugin) = &row.kind {
-                let path = find::component_path(&self.home, &self.share, plugin);
+                let paths = find::component_paths(&self.home, &self.share, plugin);
                 components
                     .0
                     .entry(plugin.clone())
-                    .or_insert_with(|| find::capture(&path, known));
-                files.insert(path);
+                    .or_insert_with(|| find::capture(&find::component_path(&paths), known));
+                files.extend(paths);
             }
         }
         let previous = self.dispatcher.current();
@@ -384,11 +384,4 @@ fn problems_of(composition: &Composition) -> Vec<ProblemView> {
 
 fn problem(text: String) -> ProblemView {
     ProblemView { text, row: None }
-}
-
-pub(crate) fn now_ms() -> u64 {
-    let since = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH);
-    since.map_or(0, |since| {
-        u64::try_from(since.as_millis()).unwrap_or(u64::MAX)
-    })
 }

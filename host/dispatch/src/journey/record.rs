@@ -1,7 +1,5 @@
 //! What the journal is told on the way, and what follows when it cannot be told.
 
-use std::time::{SystemTime, UNIX_EPOCH};
-
 use damper_call::{Digest, EffectClass, LocalizedText, Outcome, ToolCall};
 use damper_journal::{
     Answer, ApprovalAnswered, ApprovalRaised, CallFinished, CallReceived, CallStarted, Durability,
@@ -24,13 +22,6 @@ const MAX_INLINE: usize = 50_000;
 
 /// The largest arguments that the record holds, in bytes.
 const MAX_RECORDED_ARGUMENTS: usize = 64 * 1024;
-
-pub(crate) fn now_ms() -> u64 {
-    let since = SystemTime::now().duration_since(UNIX_EPOCH);
-    since.map_or(0, |since| {
-        u64::try_from(since.as_millis()).unwrap_or(u64::MAX)
-    })
-}
 
 impl Traveller {
     async fn append(
