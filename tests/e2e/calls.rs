@@ -525,3 +525,34 @@ fn exit_codes_tell_what_happened() {
         assert!(ran.stderr.contains("damper serve"), "{ran:?}");
     }
 }
+
+#[test]
+fn a_reader_that_has_seen_enough_ends_the_command_quietly() {
+    let host = Host::start();
+    for _ in 0..40 {
+        host.bash("echo a line");
+    }
+    let ran = std::process::Command::new("bash")
+        .args([
+            "-c",
+            "\"$0\" log tail -n 5000 2>&1 | head -n 1 >/dev/null; echo ${PIPESTATUS[0]}",
+        ])
+        .arg(damper_tests::damper())
+        .env("DAMPER_HOME", host.home())
+        .env_remove("XDG_RUNTIME_DIR")
+        .output()
+        .unwrap();
+    assert_eq!(String::from_utf8(ran.stdout).unwrap().trim(), "0");
+}
+
+#[test]
+fn a_command_of_a_tool_is_told_why_the_controls_refuse_it() {
+    let host = Host::start();
+    let damper = damper_tests::damper();
+    let home = host.home().display();
+    for _ in 0..5 {
+        let report = host.bash(&format!("DAMPER_HOME={home} {} status", damper.display()));
+        let text = report["text"].as_str().unwrap();
+        assert!(text.contains("was started by a tool call"), "{report}");
+    }
+}

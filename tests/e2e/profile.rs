@@ -287,3 +287,43 @@ fn a_cold_start_on_a_broken_patch_runs_the_last_good_and_says_so() {
     host.edit("");
     assert!(!runs_unasked(&host));
 }
+
+#[test]
+#[cfg(unix)]
+fn a_patch_that_is_no_regular_file_is_refused_and_holds_nothing_up() {
+    let host = Host::start();
+    let mut log = host.follow();
+    let made = std::process::Command::new("mkfifo")
+        .arg(host.home().join("profiles/pipe"))
+        .status();
+    assert!(made.unwrap().success());
+    std::fs::rename(host.home().join("profiles/pipe"), host.patch_file()).unwrap();
+    let applied = log.until("profile/applied");
+    let problem = applied["problems"][0].as_str().unwrap();
+    assert!(problem.contains("is not a regular file"), "{problem}");
+    assert_eq!(host.bash("echo served")["ending"], "completed");
+}
+
+#[test]
+fn what_is_named_on_the_command_line_must_exist() {
+    let host = Host::stopped();
+    for arguments in [
+        ["serve", "--patch", "no-such-patch.yaml"],
+        ["serve", "--profile", "no-such-profile"],
+    ] {
+        let ran = host.damper(&arguments);
+        assert_eq!(ran.code, 1, "{ran:?}");
+        assert!(ran.stderr.contains(arguments[2]), "{ran:?}");
+    }
+}
+
+#[test]
+fn a_row_cannot_raise_what_a_call_can_carry() {
+    let host = Host::start();
+    let applied = host.edit("- id: approval-gate\n  limits: {arguments: 2MiB}\n");
+    let rejected = applied["results"].to_string();
+    assert!(
+        rejected.contains("above what a call can carry"),
+        "{rejected}"
+    );
+}

@@ -1,36 +1,48 @@
 //! What people see. The only place that prints.
-#![expect(
-    clippy::print_stdout,
-    clippy::print_stderr,
-    reason = "printing is what this module is for"
-)]
+#![expect(clippy::print_stderr, reason = "printing is what this module is for")]
 
-use std::io::IsTerminal as _;
+use std::{
+    fmt,
+    io::{IsTerminal as _, Write as _},
+};
 
 use damper_call::shown as safe;
 use damper_journal::{Event, Opinion, Record};
 use damper_serve::{ApprovalView, RowView, Status, Watched};
 use serde::Serialize;
 
-/// Prints a line on stdout.
-pub(crate) fn line(text: &str) {
-    println!("{text}");
+/// Prints a line on stdout, like `println!`, and ends the command where nobody reads any more.
+macro_rules! out {
+    ($($text:tt)*) => { print_line(format_args!($($text)*)) };
 }
 
-/// Prints a line on stderr.
+fn print_line(text: fmt::Arguments<'_>) {
+    let mut stdout = std::io::stdout().lock();
+    if writeln!(stdout, "{text}").is_err() {
+        // `damper log tail | head` has seen enough; there is nobody left to tell.
+        std::process::exit(i32::from(crate::exit::OK));
+    }
+}
+
+/// Prints a line on stdout.
+pub(crate) fn line(text: &str) {
+    out!("{text}");
+}
+
+/// Prints a line on stderr. What went wrong often quotes what somebody sent.
 pub(crate) fn error(text: &str) {
-    eprintln!("{text}");
+    eprintln!("{}", safe(text));
 }
 
 /// Prints a value as indented JSON.
 pub(crate) fn json<T: Serialize>(value: &T) -> anyhow::Result<()> {
-    println!("{}", serde_json::to_string_pretty(value)?);
+    out!("{}", serde_json::to_string_pretty(value)?);
     Ok(())
 }
 
 /// Prints a value as one line of JSON.
 pub(crate) fn json_line<T: Serialize>(value: &T) -> anyhow::Result<()> {
-    println!("{}", serde_json::to_string(value)?);
+    out!("{}", serde_json::to_string(value)?);
     Ok(())
 }
 
@@ -38,9 +50,9 @@ pub(crate) fn json_line<T: Serialize>(value: &T) -> anyhow::Result<()> {
 pub(crate) fn answer(text: &str) {
     let text = text.trim_end_matches('\n');
     if std::io::stdout().is_terminal() {
-        println!("{}", safe(text));
+        out!("{}", safe(text));
     } else {
-        println!("{text}");
+        out!("{text}");
     }
 }
 
@@ -53,20 +65,33 @@ pub(crate) fn failed_answer(text: &str) {
     }
 }
 
+/// The most of a text that is to stay on its line.
+const LINE: usize = 400;
+
+/// Returns a text of somebody else's on one line, in quotes where it stands for a name: it must
+/// not be able to look like a line of ours.
+fn one_line(text: &str) -> String {
+    safe(text)
+        .replace(['\n', '\t', '"'], " ")
+        .chars()
+        .take(LINE)
+        .collect()
+}
+
 /// Prints the rows with their state.
 pub(crate) fn rows(rows: &[RowView]) {
     for row in rows {
-        println!("{:<20} {:<18} {}", row.id, row.state.as_str(), row.brings);
+        out!("{:<20} {:<18} {}", row.id, row.state.as_str(), row.brings);
         if let Some(reason) = &row.reason {
-            println!("{:<20}   {}", "", safe(reason));
+            out!("{:<20}   {}", "", safe(reason));
         }
         if let Some(vote) = &row.vote {
-            println!("{:<20}   it counts as a guard that says `{vote}`", "");
+            out!("{:<20}   it counts as a guard that says `{vote}`", "");
         }
         if let (Some(running), Some(on_disk)) = (&row.digest_running, &row.digest_on_disk)
             && running != on_disk
         {
-            println!(
+            out!(
                 "{:<20}   running {}, on disk {}",
                 "",
                 running.short(),
@@ -78,40 +103,43 @@ pub(crate) fn rows(rows: &[RowView]) {
 
 /// Prints the host's status.
 pub(crate) fn status(status: &Status) {
-    println!(
+    out!(
         "damper {}, pid {}, profile `{}`, generation {}",
-        status.version, status.pid, status.profile, status.generation
+        status.version,
+        status.pid,
+        status.profile,
+        status.generation
     );
-    println!("  home      {}", status.home.display());
-    println!("  control   {}", status.socket.display());
+    out!("  home      {}", status.home.display());
+    out!("  control   {}", status.socket.display());
     if let Some(http) = &status.http {
-        println!(
+        out!(
             "  mcp       {} (token in {})",
             http.url,
             http.token_file.display()
         );
     }
-    println!("  edits     noticed by {}", status.watcher);
+    out!("  edits     noticed by {}", status.watcher);
     let attended = if status.attended {
         "somebody is attached"
     } else {
         "nobody is attached; `damper approvals watch`"
     };
-    println!(
+    out!(
         "  approvals {} waiting; {attended}",
         status.approvals_waiting
     );
-    println!("  calls     {} under way", status.calls_in_flight);
+    out!("  calls     {} under way", status.calls_in_flight);
     if !status.ready {
-        println!("  starting: the first generation is being prepared");
+        out!("  starting: the first generation is being prepared");
     }
-    println!("rows");
+    out!("rows");
     for row in &status.rows {
         row_status(row);
     }
-    println!("files");
+    out!("files");
     for layer in &status.layers {
-        println!(
+        out!(
             "  {} {}",
             if layer.applied {
                 "applied "
@@ -122,10 +150,10 @@ pub(crate) fn status(status: &Status) {
         );
     }
     for problem in &status.problems {
-        println!("  refused: {}", safe(&problem.text));
+        out!("  refused: {}", one_line(&problem.text));
     }
     for call in &status.recovered {
-        println!(
+        out!(
             "recovered {}: {}: {}",
             call.call,
             call.ending.as_str(),
@@ -139,26 +167,26 @@ fn row_status(row: &RowView) {
         .digest_running
         .map(|digest| digest.short())
         .unwrap_or_default();
-    println!(
+    out!(
         "  {:<18} {:<18} {} {digest}",
         row.id,
         row.state.as_str(),
         row.brings
     );
     if let Some(reason) = &row.reason {
-        println!("  {:<18}   {}", "", safe(reason));
+        out!("  {:<18}   {}", "", safe(reason));
     }
     if let (Some(running), Some(on_disk)) = (&row.digest_running, &row.digest_on_disk)
         && running != on_disk
     {
-        println!("  {:<18}   on disk is {}", "", on_disk.short());
+        out!("  {:<18}   on disk is {}", "", on_disk.short());
     }
     if let Some(vote) = &row.vote {
-        println!("  {:<18}   counts as a guard that says `{vote}`", "");
+        out!("  {:<18}   counts as a guard that says `{vote}`", "");
     }
     let counters = &row.counters;
     if counters.calls > 0 {
-        println!(
+        out!(
             "  {:<18}   {} calls, {} µs each, {} allow, {} ask, {} deny",
             "",
             counters.calls,
@@ -169,14 +197,14 @@ fn row_status(row: &RowView) {
         );
     }
     for (kind, count) in &counters.failures {
-        println!("  {:<18}   failures ({kind}): {count}", "");
+        out!("  {:<18}   failures ({kind}): {count}", "");
     }
 }
 
 /// Prints questions that wait.
 pub(crate) fn approvals(waiting: &[ApprovalView]) {
     if waiting.is_empty() {
-        println!("nothing is waiting");
+        out!("nothing is waiting");
     }
     for approval in waiting {
         card(approval);
@@ -187,31 +215,31 @@ pub(crate) fn approvals(waiting: &[ApprovalView]) {
 pub(crate) fn watched(watched: &Watched) {
     match watched {
         Watched::Attached => {
-            println!("attached: calls that need a person now wait for you (Ctrl-C detaches)")
+            out!("attached: calls that need a person now wait for you (Ctrl-C detaches)")
         }
         Watched::Raised(approval) => {
             card(approval);
-            println!("  a = allow once, d = deny");
+            out!("  a = allow once, d = deny");
         }
-        Watched::Gone { id } => println!("{id} is settled"),
+        Watched::Gone { id } => out!("{id} is settled"),
     }
 }
 
 fn card(approval: &ApprovalView) {
     let agent = approval.agent.as_deref().unwrap_or("an agent");
-    println!(
-        "{}  {} wants to use `{}` in {}",
+    out!(
+        "{}  \"{}\" wants to use `{}` in {}",
         approval.id,
-        safe(agent),
+        one_line(agent),
         approval.tool,
         safe(&approval.cwd)
     );
     for line in safe(&approval.subject).lines() {
-        println!("    {line}");
+        out!("    {line}");
     }
     let shown = display_text(approval).unwrap_or_else(|| approval.reason.clone());
     for line in safe(&shown).lines() {
-        println!("  {line}");
+        out!("  {line}");
     }
 }
 
@@ -236,23 +264,23 @@ pub(crate) fn explanation(records: &[Record]) {
     for record in records {
         match &record.event {
             Event::CallReceived(event) => {
-                println!("call {} in session {}", event.call, record.session);
-                println!(
+                out!("call {} in session {}", event.call, record.session);
+                out!(
                     "  tool       {} {}",
                     safe(&event.tool),
                     safe(&event.arguments.to_string())
                 );
-                println!(
+                out!(
                     "  in         {} (generation {})",
                     event.cwd.display(),
                     event.generation
                 );
             }
             Event::CallDecided(event) => {
-                println!("  guards     {}", event.verdict.as_str());
+                out!("  guards     {}", event.verdict.as_str());
                 event.opinions.iter().for_each(opinion);
             }
-            Event::ApprovalRaised(event) => println!("  approval   {} was raised", event.approval),
+            Event::ApprovalRaised(event) => out!("  approval   {} was raised", event.approval),
             Event::ApprovalAnswered(event) => {
                 let answer = match event.answer {
                     damper_journal::Answer::Allowed => "allowed",
@@ -263,21 +291,21 @@ pub(crate) fn explanation(records: &[Record]) {
                     .as_deref()
                     .map(|why| format!(": {}", safe(why)))
                     .unwrap_or_default();
-                println!("  approval   {answer} by {}{why}", safe(&event.by));
+                out!("  approval   {answer} by {}{why}", safe(&event.by));
             }
-            Event::CallStarted(_) => println!("  started    the tool was started"),
+            Event::CallStarted(_) => out!("  started    the tool was started"),
             Event::CallFinished(event) => {
-                println!(
+                out!(
                     "  outcome    {} after {} µs",
                     event.ending.as_str(),
                     event.micros
                 );
                 for line in safe(&event.text).lines().take(20) {
-                    println!("             {line}");
+                    out!("             {line}");
                 }
             }
             Event::GuestFailed(event) => {
-                println!("  failure    row `{}`: {}", event.row, safe(&event.failure))
+                out!("  failure    row `{}`: {}", event.row, safe(&event.failure))
             }
             Event::SessionOpened(_)
             | Event::HostStarted(_)
@@ -294,17 +322,17 @@ fn opinion(opinion: &Opinion) {
     } else {
         format!(" [{}]", opinion.rules.join(", "))
     };
-    println!(
+    out!(
         "    {:<16} {}{rules} ({} µs)",
         opinion.row.as_str(),
         opinion.verdict.as_str(),
         opinion.micros
     );
     if let Some(reason) = &opinion.reason {
-        println!("    {:<16} {}", "", safe(reason));
+        out!("    {:<16} {}", "", safe(reason));
     }
     if let Some(failure) = &opinion.failure {
-        println!("    {:<16} it failed: {}", "", safe(failure));
+        out!("    {:<16} it failed: {}", "", safe(failure));
     }
 }
 
@@ -317,7 +345,7 @@ pub(crate) fn record(record: &Record) {
             .unwrap_or_default(),
         Err(error) => error.to_string(),
     };
-    println!(
+    out!(
         "{:>8} {} {:<18} {}",
         record.seq,
         record.session,

@@ -2,7 +2,8 @@
 
 use std::{
     collections::HashMap,
-    env, fs, io,
+    env, fs,
+    io::{self, Read as _},
     path::{Path, PathBuf},
     sync::Arc,
     time::{Duration, SystemTime, UNIX_EPOCH},
@@ -76,10 +77,8 @@ pub(crate) fn profile(home: &Home, share: &Share, name: &str) -> io::Result<(Pat
     let own = home.profiles().join(&file);
     let shipped = share.profiles.as_ref().map(|folder| folder.join(&file));
     for path in std::iter::once(own.clone()).chain(shipped) {
-        match fs::read(&path) {
-            Ok(bytes) => return Ok((path, bytes)),
-            Err(error) if error.kind() == io::ErrorKind::NotFound => {}
-            Err(error) => return Err(io::Error::other(format!("`{}`: {error}", path.display()))),
+        if let Some(bytes) = read_small(&path)? {
+            return Ok((path, bytes));
         }
     }
     if name == "default" {
@@ -92,6 +91,27 @@ pub(crate) fn profile(home: &Home, share: &Share, name: &str) -> io::Result<(Pat
         "there is no profile `{name}`: no `{}`, and none is shipped",
         own.display()
     )))
+}
+
+/// Reads a profile or a patch, `None` if there is none. What is no regular file is refused, since
+/// reading a pipe or a device may never end; of what is too large only so much is read that
+/// the parser sees it.
+pub(crate) fn read_small(path: &Path) -> io::Result<Option<Vec<u8>>> {
+    let failed = |why: String| io::Error::other(format!("`{}` {why}", path.display()));
+    match fs::metadata(path) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+        Err(error) => return Err(failed(format!("cannot be read: {error}"))),
+        Ok(metadata) if !metadata.is_file() => {
+            return Err(failed("is not a regular file".to_owned()));
+        }
+        Ok(_regular) => {}
+    }
+    let file = fs::File::open(path).map_err(|error| failed(format!("cannot be read: {error}")))?;
+    let mut bytes = Vec::new();
+    file.take(damper_profile::MAX_BYTES as u64 + 1)
+        .read_to_end(&mut bytes)
+        .map_err(|error| failed(format!("cannot be read: {error}")))?;
+    Ok(Some(bytes))
 }
 
 /// Returns the files that a row's `plugin` may mean, the one that counts first if it exists.
@@ -153,9 +173,10 @@ pub(crate) fn capture(path: &Path, known: &mut Known) -> Result<Captured, String
     }
     if metadata.len() > MAX_FILE {
         return Err(format!(
-            "`{}` is {} MiB large",
+            "`{}` is {} MiB large, above the most of {} MiB",
             path.display(),
-            metadata.len() >> 20
+            metadata.len() >> 20,
+            MAX_FILE >> 20
         ));
     }
     check_writers(path, &metadata)?;

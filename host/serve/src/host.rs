@@ -26,7 +26,7 @@ use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
 use crate::{
     crash,
-    find::Share,
+    find::{self, Share},
     home::{Home, HomeError},
     http,
     lock::{Holder, HostLock, LockError},
@@ -81,6 +81,9 @@ pub enum ServeError {
     /// Guests cannot be run.
     #[error(transparent)]
     Runtime(#[from] StartError),
+    /// The profile or a patch that was named cannot be had.
+    #[error("{0}")]
+    Profile(io::Error),
     /// A socket cannot be had.
     #[error("cannot listen: {0}")]
     Listen(#[from] io::Error),
@@ -115,6 +118,15 @@ pub async fn serve(
         profile: settings.profile.clone(),
     };
     let _lock = HostLock::take(&settings.home.lock(), &holder)?;
+    let share = Share::find();
+    find::profile(&settings.home, &share, &settings.profile).map_err(ServeError::Profile)?;
+    for patch in &settings.patches {
+        find::read_small(patch)
+            .and_then(|found| {
+                found.ok_or_else(|| io::Error::other(format!("there is no `{}`", patch.display())))
+            })
+            .map_err(ServeError::Profile)?;
+    }
     let control = listen(&settings.home)?;
     let http = match settings.http {
         Some(address) => Some(http::bind(address).await?),
@@ -241,8 +253,8 @@ impl Host {
         let router = damper_door_mcp::router(self.dispatcher.clone(), settings);
         let stop = self.stop.clone();
         self.tasks.spawn(async move {
-            let serving =
-                axum::serve(listener, router).with_graceful_shutdown(stop.cancelled_owned());
+            let serving = axum::serve(http::Limited::new(listener), router)
+                .with_graceful_shutdown(stop.cancelled_owned());
             if let Err(error) = serving.await {
                 tracing::error!(%error, "the HTTP door failed");
             }

@@ -4,8 +4,8 @@ mod last_good;
 
 use std::{
     collections::BTreeSet,
-    fs, io,
-    path::{Path, PathBuf},
+    io,
+    path::PathBuf,
     sync::{Arc, Mutex, PoisonError},
 };
 
@@ -48,25 +48,18 @@ pub struct Layers {
 impl Layers {
     /// Reads the files of a profile.
     pub fn read(home: &Home, share: &Share, profile: &str, extra: &[PathBuf]) -> io::Result<Self> {
-        let files = std::iter::once(home.patch(profile)).chain(extra.iter().cloned());
-        let patches = files
-            .map(|path| read_patch(&path).map(|bytes| (path, bytes)))
-            .collect::<io::Result<_>>()?;
+        let own = home.patch(profile);
+        let mut patches = vec![(own.clone(), find::read_small(&own)?.unwrap_or_default())];
+        for path in extra {
+            // One's own patch may be absent; one that was asked for by name may not.
+            let bytes = find::read_small(path)?
+                .ok_or_else(|| io::Error::other(format!("there is no `{}`", path.display())))?;
+            patches.push((path.clone(), bytes));
+        }
         Ok(Self {
             profile: find::profile(home, share, profile)?,
             patches,
         })
-    }
-}
-
-fn read_patch(path: &Path) -> io::Result<Vec<u8>> {
-    match fs::read(path) {
-        Ok(bytes) => Ok(bytes),
-        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(Vec::new()),
-        Err(error) => Err(io::Error::new(
-            error.kind(),
-            format!("`{}` cannot be read: {error}", path.display()),
-        )),
     }
 }
 

@@ -70,6 +70,13 @@ pub(crate) fn resolve(
             limits.memory, ceilings.memory
         ));
     }
+    if limits.arguments > MANIFEST_MOST.arguments {
+        let position = row.origins.nearest("/limits/arguments");
+        return Err(format!(
+            "{position}: an arguments limit of {} bytes is above what a call can carry, {} bytes",
+            limits.arguments, MANIFEST_MOST.arguments
+        ));
+    }
     Ok(limits)
 }
 

@@ -3,6 +3,7 @@
 use std::{
     path::PathBuf,
     sync::{Arc, PoisonError, atomic::Ordering},
+    time::Duration,
 };
 
 use damper_call::{CallId, Door, Session, SessionId};
@@ -29,6 +30,9 @@ use crate::{
 /// The longest request line: a call's arguments and what goes around them.
 const MAX_REQUEST: u64 = 2 << 20;
 
+/// How long accepting pauses after it failed, as it does when descriptors run out.
+const ACCEPT_PAUSE: Duration = Duration::from_millis(200);
+
 /// How many records one read takes from the journal.
 const LOG_BATCH: usize = 256;
 
@@ -43,7 +47,10 @@ pub(super) async fn accept(host: Arc<Host>, listener: UnixListener) {
             Ok((stream, _address)) => {
                 host.tasks.spawn(connection(Arc::clone(&host), stream));
             }
-            Err(error) => tracing::error!(%error, "cannot accept a connection"),
+            Err(error) => {
+                tracing::error!(%error, "cannot accept a connection");
+                tokio::time::sleep(ACCEPT_PAUSE).await;
+            }
         }
     }
 }
@@ -69,10 +76,11 @@ async fn connection(host: Arc<Host>, stream: UnixStream) {
     let mut connection = Connection {
         stream: BufReader::new(stream),
     };
-    let request = match admit(&connection) {
-        Ok(()) => connection.request().await,
-        Err(refused) => Err(refused),
-    };
+    let admitted = admit(&connection);
+    // The request is read in any case: whoever is refused before having asked sees a broken
+    // connection instead of the reason.
+    let request = connection.request().await;
+    let request = admitted.and(request);
     let result = match request {
         Ok(request) => host.answer(request, connection).await,
         Err(error) => connection.send(&Frame::Error(error)).await,
