@@ -10,7 +10,8 @@ mod schema;
 use std::{
     fs, io,
     path::{Path, PathBuf},
-    time::Duration,
+    thread,
+    time::{Duration, Instant},
 };
 
 use damper_call::{ApprovalId, CallId, EffectClass, SessionId};
@@ -101,6 +102,24 @@ impl Store for SqliteStore {
             .pragma_update(None, "query_only", true)
             .map_err(|error| self.file.error(&error))?;
         Ok(Box::new(SqliteReader::new(self.file.clone(), connection)))
+    }
+}
+
+/// Switches a file to write-ahead logging. SQLite does not wait for others who are doing the same
+/// at that moment, however long its busy timeout is, so this does.
+fn write_ahead(connection: &Connection) -> rusqlite::Result<()> {
+    const STEP: Duration = Duration::from_millis(5);
+    let began = Instant::now();
+    loop {
+        match connection.pragma_update_and_check(None, "journal_mode", "WAL", |_| Ok(())) {
+            Err(error)
+                if error.sqlite_error_code() == Some(rusqlite::ErrorCode::DatabaseBusy)
+                    && began.elapsed() < BUSY_TIMEOUT =>
+            {
+                thread::sleep(STEP);
+            }
+            switched => return switched,
+        }
     }
 }
 
@@ -274,7 +293,7 @@ impl JournalFile {
     }
 
     fn set_up(&self, connection: &Connection) -> rusqlite::Result<()> {
-        connection.pragma_update_and_check(None, "journal_mode", "WAL", |_| Ok(()))?;
+        write_ahead(connection)?;
         connection.pragma_update(None, "foreign_keys", true)?;
         connection
             .pragma_update_and_check(None, "journal_size_limit", WAL_KEEP_BYTES, |_| Ok(()))?;
@@ -343,7 +362,6 @@ impl JournalFile {
 
 #[cfg(test)]
 mod tests {
-    use std::thread;
 
     use super::{schema::MIGRATIONS, *};
     use crate::{Event, HostStopped, Journal, host_stream};

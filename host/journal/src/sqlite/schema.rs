@@ -56,7 +56,11 @@ pub(super) fn bring_up(
     migrations: &[&str],
 ) -> Result<(), JournalError> {
     let sql_error = |error: rusqlite::Error| file.error(&error);
-    let found = check(file, connection, migrations.len())?;
+    // Read as one: between two reads another process may have made the file a journal.
+    let snapshot =
+        Transaction::new(connection, TransactionBehavior::Deferred).map_err(sql_error)?;
+    let found = check(file, &snapshot, migrations.len())?;
+    snapshot.finish().map_err(sql_error)?;
     file.close_to_others()
         .map_err(|error| file.io_error(&error))?;
     file.set_up(connection).map_err(sql_error)?;
