@@ -44,6 +44,13 @@ const GOODBYE: Duration = Duration::from_secs(1);
 /// How long a host that was started for somebody's need stays without being used.
 const IDLE: Duration = Duration::from_secs(30 * 60);
 
+/// How long a host that a command started waits for the lock: less than the 2 s that the command
+/// waits for the host.
+const LOCK_PATIENCE: Duration = Duration::from_millis(1500);
+
+/// How often it tries.
+const LOCK_STEP: Duration = Duration::from_millis(5);
+
 /// How often an idle host looks whether it is still used.
 const IDLE_LOOK: Duration = Duration::from_secs(30);
 
@@ -117,7 +124,7 @@ pub async fn serve(
         version: env!("CARGO_PKG_VERSION").to_owned(),
         profile: settings.profile.clone(),
     };
-    let _lock = HostLock::take(&settings.home.lock(), &holder)?;
+    let _lock = take_lock(&settings.home, &holder, settings.leave_when_idle).await?;
     let share = Share::find();
     find::profile(&settings.home, &share, &settings.profile).map_err(ServeError::Profile)?;
     for patch in &settings.patches {
@@ -313,6 +320,22 @@ impl Host {
         self.connections.load(Ordering::SeqCst) > 0
             || self.dispatcher.calls_in_flight() > 0
             || !self.dispatcher.approvals().pending().is_empty()
+    }
+}
+
+/// Takes the lock. A host that a command started because none answered waits a little for one
+/// that is just dying: the system lets go of a lock only when it has taken the process apart.
+async fn take_lock(home: &Home, holder: &Holder, patient: bool) -> Result<HostLock, LockError> {
+    let began = Instant::now();
+    loop {
+        match HostLock::take(&home.lock(), holder) {
+            Err(LockError::Held(_) | LockError::Starting)
+                if patient && began.elapsed() < LOCK_PATIENCE =>
+            {
+                tokio::time::sleep(LOCK_STEP).await;
+            }
+            taken => return taken,
+        }
     }
 }
 
