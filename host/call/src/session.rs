@@ -1,10 +1,10 @@
 //! A session: one conversation, as far as a call needs to know it.
 
-use std::path::PathBuf;
+use std::{path::PathBuf, sync::Arc};
 
 use serde::{Deserialize, Serialize};
 
-use crate::SessionId;
+use crate::{Composed, SessionId};
 
 /// The way a call comes in.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -32,6 +32,12 @@ impl Door {
 pub enum Role {
     /// Opened by somebody else's agent.
     External,
+    /// The root of a mode that only plans and checks, and hands work to workers.
+    Coordinator,
+    /// A session that was opened to do work for another.
+    Worker,
+    /// The root of a mode that does everything itself.
+    Solo,
 }
 
 impl Role {
@@ -39,6 +45,9 @@ impl Role {
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::External => "external",
+            Self::Coordinator => "coordinator",
+            Self::Worker => "worker",
+            Self::Solo => "solo",
         }
     }
 }
@@ -72,8 +81,14 @@ pub struct Session {
     pub id: SessionId,
     /// The id of the root of its tree; its own id for a root.
     pub root: SessionId,
+    /// The session that opened it, for workers.
+    pub parent: Option<SessionId>,
     /// The mode it is bound to.
     pub mode: ModeBinding,
+    /// The mode it was recorded with when it was opened.
+    pub recorded_mode: Option<String>,
+    /// What it was composed of; none for external sessions.
+    pub composed: Option<Arc<Composed>>,
     /// Its role in the tree.
     pub role: Role,
     /// The kind of worker, for workers.
@@ -102,7 +117,10 @@ impl Session {
         Self {
             root: id.clone(),
             id,
+            parent: None,
             mode: ModeBinding::None,
+            recorded_mode: None,
+            composed: None,
             role: Role::External,
             kind: None,
             depth: 0,
