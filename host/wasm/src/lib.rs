@@ -10,6 +10,7 @@ mod compile;
 mod engine;
 mod failure;
 mod hooks;
+mod http;
 mod imports;
 mod limits;
 mod log;
@@ -25,6 +26,9 @@ pub use cache::CacheError;
 pub use compile::{CompileError, CompilerCommand, compile_child};
 pub use failure::GuestFailure;
 pub use hooks::{Answer, ConfigError, describe};
+pub use http::{
+    HttpClient, HttpError, HttpGrant, HttpRequest, HttpResponse, InvalidHttpGrant, covers,
+};
 pub use imports::files::{FileGrant, FileGrants, Grants};
 pub use limits::{Ceilings, LimitHit, LimitKey, Limits};
 pub use manifest::{
