@@ -14,7 +14,8 @@ use std::{error::Error, fmt::Display, sync::OnceLock, time::Duration};
 use reqwest::{Client, Response, Url, redirect, retry};
 use rustls::crypto::{CryptoProvider, ring};
 
-pub use grant::{HttpGrant, InvalidHttpGrant, covers};
+use grant::covers;
+pub use grant::{HttpGrant, InvalidHttpGrant};
 use names::{CheckedNames, LookUp, PrivateAddress, system_look_up};
 
 /// A request of a plugin.

@@ -26,9 +26,7 @@ pub use cache::CacheError;
 pub use compile::{CompileError, CompilerCommand, compile_child};
 pub use failure::GuestFailure;
 pub use hooks::{Answer, ConfigError, describe};
-pub use http::{
-    HttpClient, HttpError, HttpGrant, HttpRequest, HttpResponse, InvalidHttpGrant, covers,
-};
+pub use http::{HttpClient, HttpError, HttpGrant, HttpRequest, HttpResponse, InvalidHttpGrant};
 pub use imports::files::{FileGrant, FileGrants, Grants};
 pub use limits::{Ceilings, LimitHit, LimitKey, Limits};
 pub use manifest::{

@@ -37,7 +37,7 @@ pub struct InvalidHttpGrant {
 }
 
 /// Returns whether a grant covers the host and the port of a URL.
-pub fn covers(grants: &[HttpGrant], url: &Url) -> bool {
+pub(super) fn covers(grants: &[HttpGrant], url: &Url) -> bool {
     grants.iter().any(|grant| grant.covers(url))
 }
 
