@@ -52,9 +52,12 @@ pub(crate) enum Command {
     ///
     /// Finds the running host or starts one.
     #[command(
-        after_help = "Examples:\n  codex mcp add damper -- damper mcp\n  damper mcp --cwd ~/project"
+        after_help = "Examples:\n  codex mcp add damper -- damper mcp\n  damper mcp --cwd ~/project\n  damper mcp --mode plan --agent codex"
     )]
     Mcp(McpArguments),
+    /// List the modes, and which cannot run and why
+    #[command(after_help = "Examples:\n  damper modes\n  damper modes --json\n  damper mcp --mode plan")]
+    Modes(Json),
     /// Build plugins
     #[command(subcommand)]
     Plugin(PluginCommand),
@@ -93,6 +96,9 @@ pub(crate) struct CallArguments {
     /// Where to run it, instead of here
     #[arg(long, value_name = "FOLDER")]
     pub(crate) cwd: Option<PathBuf>,
+    /// The mode of the session it is made in; `damper modes` lists them
+    #[arg(long)]
+    pub(crate) mode: Option<String>,
     /// An id of your own: a second call with it is answered from the record, never run again
     #[arg(long)]
     pub(crate) id: Option<String>,
@@ -212,6 +218,9 @@ pub(crate) struct McpArguments {
     /// The agent's name, for records and questions
     #[arg(long)]
     pub(crate) agent: Option<String>,
+    /// The mode of the session; `damper modes` lists them
+    #[arg(long)]
+    pub(crate) mode: Option<String>,
 }
 
 #[derive(Debug, Subcommand)]

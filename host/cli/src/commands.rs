@@ -7,6 +7,7 @@ mod call;
 mod explain;
 mod log;
 mod mcp;
+mod modes;
 mod plugin;
 mod profile;
 mod row;
@@ -36,6 +37,7 @@ pub(crate) fn run(arguments: Arguments) -> anyhow::Result<ExitCode> {
         Command::Log(LogCommand::Tail(arguments)) => on_runtime(log::tail(arguments)),
         Command::Log(LogCommand::Content { digest }) => on_runtime(log::content(digest)),
         Command::Mcp(arguments) => on_runtime(mcp::run(arguments)),
+        Command::Modes(json) => on_runtime(modes::run(json)),
         Command::Plugin(PluginCommand::Build(arguments)) => plugin::build(&arguments),
     }
 }

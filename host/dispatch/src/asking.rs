@@ -5,7 +5,6 @@ use std::sync::Arc;
 use damper_call::{CallId, Digest, RowId, SessionId, StateMap, StateScope, StateWrite};
 use damper_journal::{
     Durability, Entry, Event, GuestFailed, JournalError, NewRecord, Refusal, StateKept,
-    host_stream,
 };
 use damper_wasm::{Answer, Asked, Guest, GuestFailure};
 
@@ -179,9 +178,4 @@ pub(crate) fn conflict(error: &JournalError) -> Option<&RowId> {
         JournalError::Refused(Refusal::StateConflict(scope)) => Some(&scope.row),
         _ => None,
     }
-}
-
-/// Returns the stream for what belongs to no session.
-pub(crate) fn no_session() -> SessionId {
-    host_stream()
 }

@@ -65,7 +65,7 @@ pub(crate) async fn find<'a>(
 pub(crate) async fn list<'a>(
     machinery: &Machinery,
     generation: &'a Generation,
-    session: &Arc<Session>,
+    session: &'a Arc<Session>,
 ) -> Vec<&'a ToolEntry> {
     let withheld = withheld(machinery, generation, session).await;
     on_surface(generation, session)

@@ -138,6 +138,10 @@ impl Dispatcher {
         &self.shared.machinery.journal
     }
 
+    pub(crate) fn machinery(&self) -> &Machinery {
+        &self.shared.machinery
+    }
+
     /// Returns how many calls are under way.
     pub fn calls_in_flight(&self) -> usize {
         self.shared.journeys.len()

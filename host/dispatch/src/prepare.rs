@@ -427,7 +427,7 @@ async fn load(runtime: &Runtime, row: &Row, captured: &Captured) -> Result<Loade
     let settings: Arc<str> = serde_json::Value::Object(row.config.clone())
         .to_string()
         .into();
-    let grants = Grants::both(&plugin.manifest.grants, &given(row));
+    let grants = Grants::both(&plugin.manifest.grants, &given(row)?);
     let guest = |defaults: &Limits| -> Result<Arc<Guest>, String> {
         let limits = limits::resolve(row, &plugin.manifest.limits, defaults, runtime.ceilings())?;
         Ok(Arc::new(Guest {
@@ -480,7 +480,13 @@ async fn mode(runtime: &Runtime, row: &Row, hook: &Arc<Guest>) -> LoadedMode {
     }
 }
 
-fn given(row: &Row) -> Grants {
+fn given(row: &Row) -> Result<Grants, String> {
+    let http = row.grants.http.iter().map(|host| {
+        host.parse().map_err(|error| {
+            let position = row.origins.nearest("/grants");
+            format!("{position}: {error}")
+        })
+    });
     let places = |folders: &[Folder]| {
         folders
             .iter()
@@ -490,16 +496,17 @@ fn given(row: &Row) -> Grants {
             })
             .collect()
     };
-    Grants {
+    Ok(Grants {
         files: FileGrants {
             metadata: places(&row.grants.files_metadata),
             read: places(&row.grants.files_read),
         },
+        http: http.collect::<Result<_, _>>()?,
         clock: row.grants.clock,
         random: row.grants.random,
         sessions: row.grants.sessions,
         roster: row.grants.roster,
-    }
+    })
 }
 
 /// Lets the plugin's schema and then the plugin itself judge the row's settings. Loads every

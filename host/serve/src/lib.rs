@@ -19,7 +19,7 @@ mod watch;
 
 pub use client::{Client, ClientError, Started, connect, connect_or_start, start_detached};
 pub use control::{
-    AnswerReport, ApprovalView, CallOrder, CallReport, ControlError, ErrorKind, Frame, Reply,
+    AnswerReport, ApprovalView, CallOrder, CallReport, ControlError, ErrorKind, Frame, ModeReport, Reply,
     Request, Watched,
 };
 pub use find::Share;

@@ -201,13 +201,14 @@ fn is_offered(import: &str) -> bool {
 }
 
 /// The interfaces that the linker is given in `imports` and `wasi`.
-const OFFERED: [&str; 28] = [
+const OFFERED: [&str; 29] = [
     "damper:plugin/types",
     "damper:plugin/log",
     "damper:plugin/config",
     "damper:plugin/state",
     "damper:plugin/files",
     "damper:plugin/clock",
+    "damper:plugin/http",
     "damper:plugin/roster",
     "damper:plugin/sessions",
     "wasi:io/error",

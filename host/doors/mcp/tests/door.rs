@@ -39,15 +39,12 @@ impl Host {
                 arguments: Vec::new(),
             },
             ceilings: Ceilings::default(),
+            hidden: Vec::new(),
         });
         let runtime = Arc::new(runtime.unwrap());
-        let dispatcher = Dispatcher::new(Machinery {
-            runtime: runtime.clone(),
-            journal: Journal::in_memory().unwrap(),
-            approvals: Default::default(),
-            hidden: Vec::new(),
-            launcher: None,
-        });
+        let journal = Journal::in_memory().unwrap();
+        let machinery = Machinery::new(runtime.clone(), journal, Vec::new(), None);
+        let dispatcher = Dispatcher::new(machinery);
         let host = Self {
             dispatcher,
             runtime,
