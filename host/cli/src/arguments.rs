@@ -1,8 +1,15 @@
 //! The argument line. What each command does is told here, where `--help` takes it from.
 
+mod plugin;
+
 use std::{net::SocketAddr, path::PathBuf};
 
 use clap::{Args, Parser, Subcommand};
+
+pub(crate) use self::plugin::{
+    BuildArguments, CheckArguments, InspectArguments, KindArgument, ListArguments, NewArguments,
+    PluginCommand,
+};
 
 /// Sandboxed plugins between coding agents and your machine.
 #[derive(Debug, Parser)]
@@ -55,7 +62,7 @@ pub(crate) enum Command {
         after_help = "Examples:\n  codex mcp add damper -- damper mcp\n  damper mcp --cwd ~/project"
     )]
     Mcp(McpArguments),
-    /// Build plugins
+    /// Begin, build, check and look at plugins
     #[command(subcommand)]
     Plugin(PluginCommand),
 }
@@ -212,22 +219,4 @@ pub(crate) struct McpArguments {
     /// The agent's name, for records and questions
     #[arg(long)]
     pub(crate) agent: Option<String>,
-}
-
-#[derive(Debug, Subcommand)]
-pub(crate) enum PluginCommand {
-    /// Build all plugins of a Cargo workspace into components
-    ///
-    /// Finds or installs what compiling to WebAssembly needs, and says what it does.
-    Build(BuildArguments),
-}
-
-#[derive(Debug, Args)]
-pub(crate) struct BuildArguments {
-    /// The Cargo workspace or package
-    #[arg(long, default_value = ".", value_name = "FOLDER")]
-    pub(crate) workspace: PathBuf,
-    /// Where to put the components
-    #[arg(long, default_value = "target/guests", value_name = "FOLDER")]
-    pub(crate) out: PathBuf,
 }
