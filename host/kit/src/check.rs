@@ -7,6 +7,7 @@ use std::{
     fs::File,
     io::{self, Read as _},
     path::{Path, PathBuf},
+    thread,
 };
 
 use damper_call::Digest;
@@ -20,6 +21,13 @@ use crate::contract::{Contract, Interface, PACKAGE, read_component};
 /// How deep components may be nested. Tools nest them three deep; what validates a component
 /// keeps all levels at once.
 const MAX_DEPTH: usize = 32;
+
+/// The most bytes of declared types. Components that import all of WASI have some ten thousand;
+/// each three bytes can be a level of nesting, and what reads types calls itself.
+const MAX_TYPES: usize = 256 << 10;
+
+/// The stack for as many levels as [`MAX_TYPES`] has room for. Only what is used is taken.
+const STACK: usize = 512 << 20;
 
 /// Whether a finding keeps the host from taking a component.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
@@ -195,7 +203,7 @@ fn look_into(component: &[u8], contract: &Contract, report: &mut Report) {
         report.findings.push(finding);
         return;
     }
-    let (imports, exports) = match read_component(component) {
+    let (imports, exports) = match read_on_deep_stack(component) {
         Ok(surface) => surface,
         Err(error) => {
             report.findings.push(Finding::refused(
@@ -262,22 +270,43 @@ fn of_manifest(error: &ManifestError, contract: &Contract) -> Finding {
     Finding::refused(error.to_string(), way_out)
 }
 
+/// Looks for what would keep a reader of components from ending well. `parse_all` itself takes
+/// the levels one by one and leaves types unread.
 fn too_deep(component: &[u8]) -> Option<Finding> {
     let mut depth = 0_usize;
+    let mut types = 0_usize;
     for payload in Parser::new(0).parse_all(component).map_while(Result::ok) {
         match payload {
             Payload::ModuleSection { .. } | Payload::ComponentSection { .. } => depth += 1,
             Payload::End(_) => depth = depth.saturating_sub(1),
+            Payload::ComponentTypeSection(section) => types += section.range().len(),
             _ => {}
         }
-        if depth > MAX_DEPTH {
-            return Some(Finding::refused(
-                format!("nests components more than {MAX_DEPTH} deep"),
-                "no compiler makes this; build it anew with `damper plugin build`",
-            ));
-        }
+        let what = if depth > MAX_DEPTH {
+            format!("nests components more than {MAX_DEPTH} deep")
+        } else if types > MAX_TYPES {
+            format!("declares more than {} KiB of types", MAX_TYPES >> 10)
+        } else {
+            continue;
+        };
+        return Some(Finding::refused(
+            what,
+            "no compiler makes this; build it anew with `damper plugin build`",
+        ));
     }
     None
+}
+
+/// Reads a component on a stack that the deepest types fit on.
+fn read_on_deep_stack(component: &[u8]) -> anyhow::Result<(Vec<Interface>, Vec<Interface>)> {
+    thread::scope(|scope| {
+        let reader = thread::Builder::new()
+            .stack_size(STACK)
+            .spawn_scoped(scope, || read_component(component))?;
+        reader
+            .join()
+            .map_err(|_panic| anyhow::anyhow!("it is so damaged that its reader gave up"))?
+    })
 }
 
 fn findings_of_imports(imports: &[Interface], contract: &Contract) -> Vec<Finding> {
@@ -471,4 +500,122 @@ fn findings_of_hook(export: &Interface, contract: &Contract) -> Vec<Finding> {
             )
         })
         .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use wasm_encoder::{ComponentBuilder, ComponentTypeRef, InstanceType, PrimitiveValType};
+
+    use super::{Contract, check_imports, look_into};
+
+    /// Returns a component that imports one interface with these functions.
+    fn importing(interface: &str, functions: &[&str]) -> Vec<u8> {
+        let mut instance = InstanceType::new();
+        for (index, function) in functions.iter().enumerate() {
+            let index = u32::try_from(index).expect("few");
+            let no_parameters: [(&str, PrimitiveValType); 0] = [];
+            instance.ty().function().params(no_parameters).result(None);
+            instance.export(*function, ComponentTypeRef::Func(index));
+        }
+        let mut component = ComponentBuilder::default();
+        let ty = component.type_instance(None, &instance);
+        component.import(interface, ComponentTypeRef::Instance(ty));
+        component.finish()
+    }
+
+    #[track_caller]
+    fn check(interface: &str, functions: &[&str], expected: &[(&str, &str)]) {
+        let findings = check_imports(&importing(interface, functions)).expect("it reads");
+        assert_eq!(findings.len(), expected.len(), "{interface}: {findings:?}");
+        for (finding, (what, way_out)) in findings.iter().zip(expected) {
+            assert!(finding.what.contains(what), "{finding:?}");
+            assert!(finding.way_out.contains(way_out), "{finding:?}");
+        }
+    }
+
+    #[test]
+    fn names_each_import_that_is_missing_and_the_way_out() {
+        check("damper:plugin/files@1.0.0", &[], &[]);
+        check("damper:plugin/files@1.7.0", &[], &[]);
+        check("wasi:io/poll@0.2.12", &[], &[]);
+        check(
+            "damper:plugin/files@1.7.0",
+            &["burn", "melt"],
+            &[
+                ("imports `burn` of", "newer than this host"),
+                ("imports `melt` of", "newer"),
+            ],
+        );
+        check(
+            "damper:plugin/files@2.0.0",
+            &[],
+            &[("another major version", "serves 1.x")],
+        );
+        check(
+            "damper:plugin/files@1.0.0-rc.1",
+            &[],
+            &[("`-rc.1` does not match any release", "SDK of this host")],
+        );
+        check(
+            "damper:plugin/files",
+            &[],
+            &[("without a version", "SDK of this host")],
+        );
+        check(
+            "damper:plugin/moon@1.0.0",
+            &[],
+            &[("does not offer", "`files`")],
+        );
+        check(
+            "wasi:io/poll@0.2.0-rc-2023-11-10",
+            &[],
+            &[("does not match any release", "the release 0.2.0")],
+        );
+        check("wasi:io/poll@0.3.0", &[], &[("does not offer", "WASI 0.2")]);
+        check(
+            "wasi:sockets/tcp@0.2.0",
+            &[],
+            &[("does not offer", "no network")],
+        );
+        check(
+            "acme:moon/phase@1.0.0",
+            &[],
+            &[("does not offer", "and WASI alone")],
+        );
+        check("env", &["f"], &[("imports `env`", "wasm32-wasip1")]);
+    }
+
+    #[test]
+    fn types_that_nest_without_end_are_found_before_they_are_read() {
+        let nested = |levels: usize| {
+            let mut section = vec![1];
+            section.extend([0x41, 1, 1].repeat(levels));
+            section.extend([0x41, 0]);
+            let mut component = b"\0asm\x0d\0\x01\0\x07".to_vec();
+            let mut length = section.len();
+            while length >= 0x80 {
+                component.push((length & 0x7f) as u8 | 0x80);
+                length >>= 7;
+            }
+            component.push(length as u8);
+            component.extend(section);
+            component
+        };
+        for (levels, expected) in [(85_000, "has no manifest"), (1_000_000, "KiB of types")] {
+            let mut report = super::Report {
+                file: "deep.wasm".into(),
+                bytes: None,
+                digest: None,
+                host_api: String::new(),
+                manifest: None,
+                imports: Vec::new(),
+                exports: Vec::new(),
+                findings: Vec::new(),
+            };
+            let contract = Contract::built_in().expect("it reads");
+            look_into(&nested(levels), &contract, &mut report);
+            let told = format!("{:?}", report.findings);
+            assert!(told.contains(expected), "{levels}: {told}");
+        }
+    }
 }

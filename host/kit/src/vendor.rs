@@ -97,12 +97,16 @@ fn merged(shared: Value, own: Option<&Item>) -> Value {
         };
         match (whole.get_mut(key), value) {
             // Cargo adds the features of both.
-            (Some(Value::Array(all)), Value::Array(more)) => all.extend(more.iter().cloned()),
+            (Some(Value::Array(all)), Value::Array(more)) => {
+                all.extend(more.iter().cloned());
+                all.fmt();
+            }
             _ => {
                 whole.insert(key, value.clone());
             }
         }
     }
+    whole.fmt();
     Value::InlineTable(whole)
 }
 
