@@ -146,15 +146,18 @@ pub(crate) fn check_imports(component: &[u8]) -> anyhow::Result<Vec<Finding>> {
 
 /// Reads a component file of a size that the host takes, and nothing of one that it does not.
 fn read(path: &Path, size: &mut Option<u64>) -> Result<Vec<u8>, Finding> {
-    let failed = |error: io::Error| match error.kind() {
-        io::ErrorKind::NotFound => Finding::refused(
-            "does not exist",
-            "name a file that `damper plugin build` has printed",
-        ),
-        _ => Finding::refused(
-            format!("cannot be read: {error}"),
-            "make it readable for yourself",
-        ),
+    let failed = |error: io::Error| {
+        if error.kind() == io::ErrorKind::NotFound {
+            Finding::refused(
+                "does not exist",
+                "name a file that `damper plugin build` has printed",
+            )
+        } else {
+            Finding::refused(
+                format!("cannot be read: {error}"),
+                "make it readable for yourself",
+            )
+        }
     };
     let metadata = std::fs::metadata(path).map_err(failed)?;
     if !metadata.is_file() {
@@ -276,11 +279,12 @@ fn too_deep(component: &[u8]) -> Option<Finding> {
     let mut depth = 0_usize;
     let mut types = 0_usize;
     for payload in Parser::new(0).parse_all(component).map_while(Result::ok) {
-        match payload {
-            Payload::ModuleSection { .. } | Payload::ComponentSection { .. } => depth += 1,
-            Payload::End(_) => depth = depth.saturating_sub(1),
-            Payload::ComponentTypeSection(section) => types += section.range().len(),
-            _ => {}
+        if let Payload::ModuleSection { .. } | Payload::ComponentSection { .. } = payload {
+            depth += 1;
+        } else if let Payload::End(_) = payload {
+            depth = depth.saturating_sub(1);
+        } else if let Payload::ComponentTypeSection(section) = payload {
+            types += section.range().len();
         }
         let what = if depth > MAX_DEPTH {
             format!("nests components more than {MAX_DEPTH} deep")

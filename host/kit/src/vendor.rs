@@ -72,7 +72,7 @@ fn write_out(table: &mut dyn TableLike, shared: &dyn TableLike) -> Result<(), Ve
         .collect();
     for key in inherited {
         let item = shared.get(&key).ok_or_else(|| missing(&key))?;
-        let value = item.clone().into_value().map_err(|_| missing(&key))?;
+        let value = item.clone().into_value().map_err(|_item| missing(&key))?;
         let own = table.remove(&key);
         table.insert(&key, Item::Value(merged(value, own.as_ref())));
     }
@@ -87,9 +87,10 @@ fn merged(shared: Value, own: Option<&Item>) -> Value {
     if own.is_empty() {
         return shared;
     }
-    let mut whole = match shared {
-        Value::InlineTable(table) => table,
-        version => toml_edit::InlineTable::from_iter([("version", version)]),
+    let mut whole = if let Value::InlineTable(table) = shared {
+        table
+    } else {
+        toml_edit::InlineTable::from_iter([("version", shared)])
     };
     for (key, item) in own {
         let Some(value) = item.as_value() else {

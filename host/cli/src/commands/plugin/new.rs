@@ -29,10 +29,9 @@ pub(super) fn run(arguments: &NewArguments) -> anyhow::Result<ExitCode> {
         "made the {} {name} in {folder}\n",
         kind(arguments.kind).name()
     ));
-    show::line(&format!(
-        "  src/lib.rs               the plugin and its native tests"
-    ));
-    show::line(&format!("  cases/{}.jsonl", name.name()));
+    show::line("  src/lib.rs               the plugin and its native tests");
+    let cases = format!("cases/{}.jsonl", name.name());
+    show::line(&format!("  {cases:<24} what it is asked and should answer"));
     show::line("  vendor/                  the SDK and the contract that it is written with\n");
     show::line(&format!(
         "next:\n  cd {folder}\n  cargo test\n  damper plugin build"
