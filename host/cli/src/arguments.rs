@@ -1,8 +1,15 @@
 //! The argument line. What each command does is told here, where `--help` takes it from.
 
+mod plugin;
+
 use std::{net::SocketAddr, path::PathBuf};
 
 use clap::{Args, Parser, Subcommand};
+
+pub(crate) use self::plugin::{
+    BuildArguments, CheckArguments, InspectArguments, KindArgument, ListArguments, NewArguments,
+    PluginCommand,
+};
 
 /// Sandboxed plugins between coding agents and your machine.
 #[derive(Debug, Parser)]
@@ -58,7 +65,7 @@ pub(crate) enum Command {
     /// List the modes, and which cannot run and why
     #[command(after_help = "Examples:\n  damper modes\n  damper modes --json\n  damper mcp --mode plan")]
     Modes(Json),
-    /// Build plugins
+    /// Begin, build, check and look at plugins
     #[command(subcommand)]
     Plugin(PluginCommand),
 }
@@ -221,22 +228,4 @@ pub(crate) struct McpArguments {
     /// The mode of the session; `damper modes` lists them
     #[arg(long)]
     pub(crate) mode: Option<String>,
-}
-
-#[derive(Debug, Subcommand)]
-pub(crate) enum PluginCommand {
-    /// Build all plugins of a Cargo workspace into components
-    ///
-    /// Finds or installs what compiling to WebAssembly needs, and says what it does.
-    Build(BuildArguments),
-}
-
-#[derive(Debug, Args)]
-pub(crate) struct BuildArguments {
-    /// The Cargo workspace or package
-    #[arg(long, default_value = ".", value_name = "FOLDER")]
-    pub(crate) workspace: PathBuf,
-    /// Where to put the components
-    #[arg(long, default_value = "target/guests", value_name = "FOLDER")]
-    pub(crate) out: PathBuf,
 }

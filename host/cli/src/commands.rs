@@ -14,12 +14,14 @@ mod row;
 mod serve;
 mod status;
 
+pub(crate) use self::plugin::ListedView;
+
 use std::{env, future::Future, path::PathBuf, process::ExitCode};
 
 use anyhow::Context as _;
 use damper_serve::Home;
 
-use crate::arguments::{Arguments, Command, LogCommand, PluginCommand, ProfileCommand};
+use crate::arguments::{Arguments, Command, LogCommand, ProfileCommand};
 
 /// Runs the command and returns its exit code.
 pub(crate) fn run(arguments: Arguments) -> anyhow::Result<ExitCode> {
@@ -38,7 +40,7 @@ pub(crate) fn run(arguments: Arguments) -> anyhow::Result<ExitCode> {
         Command::Log(LogCommand::Content { digest }) => on_runtime(log::content(digest)),
         Command::Mcp(arguments) => on_runtime(mcp::run(arguments)),
         Command::Modes(json) => on_runtime(modes::run(json)),
-        Command::Plugin(PluginCommand::Build(arguments)) => plugin::build(&arguments),
+        Command::Plugin(command) => plugin::run(&command),
     }
 }
 

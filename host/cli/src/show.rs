@@ -1,6 +1,8 @@
 //! What people see. The only place that prints.
 #![expect(clippy::print_stderr, reason = "printing is what this module is for")]
 
+pub(crate) mod plugin;
+
 use std::{
     fmt,
     io::{IsTerminal as _, Write as _},

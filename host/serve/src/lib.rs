@@ -22,7 +22,7 @@ pub use control::{
     AnswerReport, ApprovalView, CallOrder, CallReport, ControlError, ErrorKind, Frame, ModeReport, Reply,
     Request, Watched,
 };
-pub use find::Share;
+pub use find::{Share, component_path, component_paths};
 pub use home::{Home, HomeError};
 pub use host::{ServeError, ServeSettings, serve};
 pub use lock::{Holder, LockError};

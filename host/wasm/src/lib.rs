@@ -35,5 +35,5 @@ pub use limits::{Ceilings, LimitHit, LimitKey, Limits};
 pub use manifest::{
     API_VERSION, AskedLimits, Hook, Manifest, ManifestError, append_manifest, read_manifest,
 };
-pub use plugin::{Guest, LoadError, Plugin};
+pub use plugin::{Guest, LoadError, MAX_COMPONENT, Plugin, is_offered};
 pub use runtime::{Runtime, RuntimeSettings, StartError};
