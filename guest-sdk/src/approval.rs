@@ -4,7 +4,7 @@ use crate::{Question, plugin::hook};
 
 hook! { "approval":
     /// A plugin that decides who is asked. No answer allows anything: only a person does.
-    pub trait Approval {
+    pub trait Approval: Sized + 'static {
         /// Returns who is asked.
         ///
         /// The first answer over all plugins that is not `DefaultPath` counts.

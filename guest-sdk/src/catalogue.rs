@@ -4,7 +4,7 @@ use crate::{EffectClass, Session, ToolSource, plugin::hook};
 
 hook! { "catalogue":
     /// A plugin that withholds tools from sessions.
-    pub trait Catalogue {
+    pub trait Catalogue: Sized + 'static {
         /// Returns the names of the tools to withhold from a session.
         ///
         /// `tools` is the whole set, before anything is withheld.

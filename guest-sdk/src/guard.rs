@@ -6,7 +6,7 @@ use crate::{Call, plugin::hook};
 
 hook! { "guard":
     /// A plugin that judges calls before they run.
-    pub trait Guard {
+    pub trait Guard: Sized + 'static {
         /// Returns the verdict on a call that has not run yet.
         fn check(&self, call: &Call) -> Verdict;
     }

@@ -4,7 +4,7 @@ use crate::{Mail, plugin::hook};
 
 hook! { "message":
     /// A plugin that decides how mail between sessions is delivered.
-    pub trait Message {
+    pub trait Message: Sized + 'static {
         /// Returns how a message is delivered.
         fn before_send(&self, mail: &Mail) -> Delivery;
     }

@@ -4,7 +4,7 @@ use crate::{Session, plugin::hook};
 
 hook! { "persona":
     /// A plugin that writes parts of a session's prompt.
-    pub trait Persona {
+    pub trait Persona: Sized + 'static {
         /// Returns sections for a session that is being composed, in order.
         ///
         /// A section replaces the one that has its id already, where that stands; an

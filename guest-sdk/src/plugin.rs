@@ -6,7 +6,7 @@ macro_rules! hook {
     (
         $name:literal:
         $(#[$doc:meta])*
-        pub trait $hook:ident { $($body:tt)* }
+        pub trait $hook:ident: Sized + 'static { $($body:tt)* }
     ) => {
         $(#[$doc])*
         pub trait $hook: Sized + 'static {

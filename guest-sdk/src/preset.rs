@@ -6,7 +6,7 @@ use crate::{Composition, Session, plugin::hook};
 
 hook! { "preset":
     /// A plugin that declares a mode: how a session is composed.
-    pub trait Preset {
+    pub trait Preset: Sized + 'static {
         /// Returns what people choose the mode by, the same for the same settings.
         fn describe(&self) -> Description;
 

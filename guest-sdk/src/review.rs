@@ -4,7 +4,7 @@ use crate::{Outcome, plugin::hook};
 
 hook! { "result":
     /// A plugin that looks at what a tool answered before the caller is told.
-    pub trait Review {
+    pub trait Review: Sized + 'static {
         /// Returns what becomes of an answer.
         fn review(&self, outcome: &Outcome) -> Disposition;
     }

@@ -7,7 +7,7 @@ use crate::{Call, Dialect, plugin::hook};
 
 hook! { "tool":
     /// A plugin that provides tools.
-    pub trait Tool {
+    pub trait Tool: Sized + 'static {
         /// Returns the tools, the same at each call for the same settings.
         fn definitions(&self) -> Vec<Definition>;
 

@@ -4,7 +4,7 @@ use crate::{Session, plugin::hook};
 
 hook! { "session":
     /// A plugin that has something to say to new sessions.
-    pub trait Welcome {
+    pub trait Welcome: Sized + 'static {
         /// Returns what there is to say to a session that is being opened.
         fn opened(&self, session: &Session) -> Opening;
     }
