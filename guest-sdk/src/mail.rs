@@ -39,7 +39,7 @@ impl Mail<'static> {
 
     /// Puts the recipient in the middle of a turn.
     #[must_use]
-    pub fn to_busy(self) -> Self {
+    pub fn while_busy(self) -> Self {
         self.with(|facts| facts.recipient_is_busy = true)
     }
 }

@@ -185,11 +185,11 @@ fn a_message_interrupts() {
     let idle = Mail::new("stop");
     assert_eq!(All.before_send(&idle), Delivery::Deliver);
     assert_eq!(
-        All.before_send(&idle.clone().to_busy()),
+        All.before_send(&idle.clone().while_busy()),
         Delivery::InterruptFirst
     );
     let stranger = idle.between(Session::new().called("other"), Session::new());
-    assert_eq!(All.before_send(&stranger.to_busy()), Delivery::Deliver);
+    assert_eq!(All.before_send(&stranger.while_busy()), Delivery::Deliver);
 }
 
 #[test]
