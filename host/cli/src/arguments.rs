@@ -63,7 +63,9 @@ pub(crate) enum Command {
     )]
     Mcp(McpArguments),
     /// List the modes, and which cannot run and why
-    #[command(after_help = "Examples:\n  damper modes\n  damper modes --json\n  damper mcp --mode plan")]
+    #[command(
+        after_help = "Examples:\n  damper modes\n  damper modes --json\n  damper mcp --mode plan"
+    )]
     Modes(Json),
     /// Begin, build, check and look at plugins
     #[command(subcommand)]

@@ -7,9 +7,7 @@ mod limits;
 
 use std::{collections::HashMap, path::PathBuf, sync::Arc};
 
-use damper_call::{
-    Digest, Door, ModeBinding, Role, RowId, Session, SessionId, ToolDefinition,
-};
+use damper_call::{Digest, Door, ModeBinding, Role, RowId, Session, SessionId, ToolDefinition};
 use damper_journal::{Change, RowResult};
 use damper_profile::{Composition, Folder, PluginRef, Row, RowKind, Tools};
 use damper_tools::NativeTool;
@@ -473,7 +471,9 @@ async fn mode(runtime: &Runtime, row: &Row, hook: &Arc<Guest>) -> LoadedMode {
     let mut trial = Session::external(SessionId::unique(), Door::Cli, None, PathBuf::from("/"));
     trial.mode = ModeBinding::Bound(row.id.to_string());
     trial.role = Role::Solo;
-    let composed = runtime.compose(Arc::clone(hook).into(), &Arc::new(trial)).await;
+    let composed = runtime
+        .compose(Arc::clone(hook).into(), &Arc::new(trial))
+        .await;
     LoadedMode {
         description,
         composition: composed.result.map_err(failed).flatten(),

@@ -4,8 +4,8 @@ use std::{collections::BTreeMap, path::PathBuf, time::Duration};
 
 use damper_call::{Digest, EffectClass, Ending};
 use damper_dispatch::{HOOKS, InstalledRow, RowState, Running};
-use damper_wasm::Hook;
 use damper_profile::{OnFailure, RowKind, format_size, format_time};
+use damper_wasm::Hook;
 use serde::{Deserialize, Serialize};
 
 use crate::reload::ReloadReport;

@@ -19,8 +19,8 @@ use tokio_util::sync::CancellationToken;
 use super::Host;
 use crate::{
     control::{
-        AnswerReport, ApprovalView, CallOrder, CallReport, ControlError, ErrorKind, Frame, ModeReport, Reply,
-        Request, Watched,
+        AnswerReport, ApprovalView, CallOrder, CallReport, ControlError, ErrorKind, Frame,
+        ModeReport, Reply, Request, Watched,
     },
     peer,
     status::{self, RowView, Status},

@@ -71,8 +71,7 @@ impl Reach {
         if self.covering(path).is_none() && resolved.covering(path).is_none() {
             return Err(FileError::NotGranted);
         }
-        let destination =
-            fs::canonicalize(path).map_err(|error| resolved.absent(&error, path))?;
+        let destination = fs::canonicalize(path).map_err(|error| resolved.absent(&error, path))?;
         match resolved.covering(&destination) {
             Some(place) => Ok((destination.clone(), place.to_owned())),
             None => Err(FileError::NotGranted),
@@ -115,7 +114,9 @@ impl Reach {
 
     fn read(&self, path: &Path, offset: u64, length: u32) -> Result<Piece, FileError> {
         let (resolved, place) = self.follow(path)?;
-        let inside = resolved.strip_prefix(&place).map_err(|_outside| FileError::NotGranted)?;
+        let inside = resolved
+            .strip_prefix(&place)
+            .map_err(|_outside| FileError::NotGranted)?;
         // Whoever changes the path meanwhile cannot lead the opening out of the place.
         let place = Dir::open_ambient_dir(&place, ambient_authority()).map_err(failed)?;
         let mut options = OpenOptions::new();
@@ -323,7 +324,10 @@ mod tests {
         }
         for path in ["sub", "pipe"] {
             let error = place.reach.read(&place.root.join(path), 0, 1).unwrap_err();
-            assert!(matches!(error, FileError::InvalidPath(_)), "{path}: {error:?}");
+            assert!(
+                matches!(error, FileError::InvalidPath(_)),
+                "{path}: {error:?}"
+            );
         }
         fs::write(place.root.join("large"), vec![7; 100_000]).unwrap();
         let piece = place
