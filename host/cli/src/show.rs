@@ -174,6 +174,9 @@ pub(crate) fn status(status: &Status) {
     for problem in &status.problems {
         out!("  refused: {}", one_line(&problem.text));
     }
+    for note in &status.notes {
+        out!("  note: {}", one_line(note));
+    }
     for call in &status.recovered {
         out!(
             "recovered {}: {}: {}",

@@ -68,8 +68,6 @@ pub struct Prepared {
     pub generation: Generation,
     /// One result a row, removed ones included.
     pub results: Vec<RowResult>,
-    /// What a person should be told besides.
-    pub notes: Vec<String>,
 }
 
 /// Prepares the generation that follows `previous`. Never fails: a row that cannot be had as
@@ -115,11 +113,10 @@ pub async fn prepare(
         .map(|notify| notify.value.clone())
         .unwrap_or_default();
     let checks = |tool: &ToolDefinition| preparation.check(tool);
-    let (generation, notes) = Generation::new(previous.number + 1, rows, notify, &checks);
+    let generation = Generation::new(previous.number + 1, rows, notify, &checks);
     Prepared {
         generation,
         results,
-        notes,
     }
 }
 

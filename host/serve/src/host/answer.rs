@@ -262,6 +262,7 @@ impl Host {
             rows: generation.rows.iter().map(|row| RowView::of(row)).collect(),
             layers: seen.layers,
             problems: seen.problems,
+            notes: generation.notes.clone(),
             last_edit: seen.last_edit,
             watcher: self
                 .watcher
