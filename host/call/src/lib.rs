@@ -4,8 +4,12 @@
 //! types, `dispatch` acts on them and the journal keeps them.
 
 mod ids;
+mod mail;
 mod mode;
+mod opening;
 mod outcome;
+mod question;
+mod review;
 mod session;
 mod shown;
 mod state;
@@ -13,11 +17,15 @@ mod tool;
 mod verdict;
 
 pub use ids::{ApprovalId, CallId, Digest, InvalidId, RowId, SessionId};
+pub use mail::{Delivery, Mail};
 pub use mode::{
     Composed, Composition, ContextSource, ModeDescription, ModelChoice, Section, ToolFilter,
     WorkerKind, merge_sections,
 };
+pub use opening::{Opening, Preflight};
 pub use outcome::{Ending, Fault, Outcome, Output};
+pub use question::{Question, Whom};
+pub use review::{Disposition, ToolAnswer};
 pub use session::{ApprovalPolicy, Door, ModeBinding, Role, Session};
 pub use shown::shown;
 pub use state::{Expected, StateEntry, StateMap, StateScope, StateWrite};

@@ -23,6 +23,8 @@ pub struct Pending {
     pub call: CallId,
     /// The session of the call.
     pub session: SessionId,
+    /// The session on which it is asked.
+    pub asked: SessionId,
     /// What the calling agent says it is.
     pub agent: Option<String>,
     /// The tool.
@@ -236,6 +238,7 @@ mod tests {
             id: ApprovalId::unique(),
             call: CallId::unique(),
             session: SessionId::unique(),
+            asked: "s1".parse().unwrap(),
             agent: None,
             tool: "bash".to_owned(),
             subject: "rm -rf build".to_owned(),

@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use damper_call::{ApprovalId, CallId};
+use damper_call::{ApprovalId, CallId, StateScope};
 
 /// Why the journal did not do what it was asked.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -125,4 +125,10 @@ pub enum Refusal {
     /// The approval cannot be answered: never raised, or answered before.
     #[error("approval {0} cannot be answered: it was not raised, or has an answer already")]
     ApprovalNotOpen(ApprovalId),
+    /// A value is not, or no longer, what a write expected.
+    #[error(
+        "plugin {} of row {} wrote to a value that is not what it read in session {}: ask it once more",
+        .0.plugin, .0.row, .0.session
+    )]
+    StateConflict(StateScope),
 }

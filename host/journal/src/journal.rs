@@ -6,7 +6,7 @@ use std::{
     thread,
 };
 
-use damper_call::{CallId, Digest, SessionId};
+use damper_call::{CallId, Digest, SessionId, StateMap, StateScope};
 use tokio::sync::{mpsc, oneshot, watch};
 
 use crate::{
@@ -187,6 +187,12 @@ impl Journal {
     pub async fn content(&self, digest: &Digest) -> Result<Option<Vec<u8>>, JournalError> {
         let digest = *digest;
         self.read(move |reader| reader.content(&digest)).await
+    }
+
+    /// Returns what a plugin keeps; empty if it never kept anything.
+    pub async fn state(&self, scope: &StateScope) -> Result<StateMap, JournalError> {
+        let scope = scope.clone();
+        self.read(move |reader| reader.state(&scope)).await
     }
 
     async fn read<T: Send + 'static>(

@@ -1,7 +1,7 @@
 //! The journal: what happened, in order, kept before it counts.
 //!
 //! Owns the streams of typed events, one per session, the content that events refer to by
-//! hash, and the rule that each step of a call happens once. Knows nothing of guards, tools
+//! hash, what plugins keep, and the rule that each step of a call happens once. Knows nothing of guards, tools
 //! or wire formats, and takes what it is given as already redacted.
 //!
 //! [`Journal`] is what the rest of the host uses. It feeds one writer thread, which commits
@@ -21,8 +21,8 @@ mod store;
 pub use error::{JournalError, Refusal};
 pub use event::{
     Answer, ApprovalAnswered, ApprovalRaised, CallDecided, CallFinished, CallReceived, CallStarted,
-    Change, Event, GuestFailed, HostStarted, HostStopped, Opinion, ProfileApplied, RowResult,
-    SessionOpened,
+    Change, Event, GuestFailed, HostStarted, HostStopped, MailRouted, Opinion, ProfileApplied,
+    Reviewed, RowResult, SessionOpened, StateKept, ToolsWithheld,
 };
 pub use journal::Journal;
 pub use measure::{Throughput, bare_appends, journalled_calls};

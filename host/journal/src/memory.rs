@@ -1,16 +1,20 @@
 //! The backend that forgets: for tests, and for hosts that must leave nothing on a disk.
 
 use std::{
-    collections::{BTreeMap, HashMap},
+    collections::{BTreeMap, HashMap, hash_map},
     ops::Bound,
     sync::{Arc, PoisonError, RwLock, RwLockReadGuard},
 };
 
-use damper_call::{ApprovalId, CallId, Digest, EffectClass, SessionId};
+use damper_call::{
+    ApprovalId, CallId, Digest, EffectClass, SessionId, StateEntry, StateMap, StateScope,
+    StateWrite,
+};
 
 use crate::{
-    CallState, Durability, Entry, JournalError, NewRecord, OpenCall, Reader, Record, Store,
-    record::{ApprovalStep, CallStep, Step},
+    CallState, Durability, Entry, JournalError, NewRecord, OpenCall, Reader, Record, Refusal,
+    Store,
+    record::{ApprovalStep, CallStep, Step, is_met},
 };
 
 /// A journal in memory.
@@ -37,20 +41,10 @@ impl Store for MemoryStore {
         let before = tables.records.len();
         let mut undo = Vec::new();
         for entry in batch {
-            if let Entry::Record(record) = entry
-                && let Err(error) = tables.append(record, &mut undo)
-            {
+            if let Err(error) = tables.apply(entry, &mut undo) {
                 tables.records.truncate(before);
                 tables.take_back(undo);
                 return Err(error);
-            }
-        }
-        for entry in batch {
-            if let Entry::Content(content) = entry {
-                tables
-                    .contents
-                    .entry(content.digest())
-                    .or_insert_with(|| content.bytes().to_vec());
             }
         }
         let committed = &tables.records[before..];
@@ -71,6 +65,9 @@ struct Tables {
     calls: BTreeMap<CallId, Call>,
     approvals: BTreeMap<ApprovalId, Approval>,
     contents: HashMap<Digest, Vec<u8>>,
+    states: BTreeMap<StateScope, StateMap>,
+    /// The version of the value written last. Not taken back, so that none is given out twice.
+    state_version: u64,
 }
 
 #[derive(Debug, Clone)]
@@ -91,9 +88,69 @@ struct Approval {
 enum Undo {
     Call(CallId, Option<Call>),
     Approval(ApprovalId, Option<Approval>),
+    Content(Digest),
+    State(StateScope, String, Option<StateEntry>),
 }
 
 impl Tables {
+    fn apply(&mut self, entry: &Entry, undo: &mut Vec<Undo>) -> Result<(), JournalError> {
+        match entry {
+            Entry::Record(record) => self.append(record, undo)?,
+            Entry::Content(content) => {
+                if let hash_map::Entry::Vacant(place) = self.contents.entry(content.digest()) {
+                    place.insert(content.bytes().to_vec());
+                    undo.push(Undo::Content(content.digest()));
+                }
+            }
+            Entry::State { scope, writes } => {
+                for write in writes {
+                    undo.push(self.write_state(scope, write)?);
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn write_state(
+        &mut self,
+        scope: &StateScope,
+        write: &StateWrite,
+    ) -> Result<Undo, JournalError> {
+        let version = self
+            .states
+            .get(scope)
+            .and_then(|state| state.get(&write.key))
+            .map(|entry| entry.version);
+        if !is_met(write.expected, version) {
+            return Err(Refusal::StateConflict(scope.clone()).into());
+        }
+        let next = write.value.as_ref().map(|value| {
+            self.state_version += 1;
+            StateEntry {
+                value: Arc::clone(value),
+                version: self.state_version,
+            }
+        });
+        let before = self.set_state(scope, &write.key, next);
+        Ok(Undo::State(scope.clone(), write.key.clone(), before))
+    }
+
+    /// Sets or removes a value and returns the one before.
+    fn set_state(
+        &mut self,
+        scope: &StateScope,
+        key: &str,
+        entry: Option<StateEntry>,
+    ) -> Option<StateEntry> {
+        match entry {
+            Some(entry) => {
+                let state = self.states.entry(scope.clone()).or_default();
+                state.insert(key.to_owned(), entry)
+            }
+            None => self.states.get_mut(scope)?.remove(key),
+        }
+    }
+
     fn append(&mut self, new: &NewRecord, undo: &mut Vec<Undo>) -> Result<(), JournalError> {
         let seq = self.records.len() as u64 + 1;
         let record = Record::from_stored(
@@ -144,6 +201,12 @@ impl Tables {
                 }
                 Undo::Approval(id, None) => {
                     self.approvals.remove(&id);
+                }
+                Undo::Content(digest) => {
+                    self.contents.remove(&digest);
+                }
+                Undo::State(scope, key, before) => {
+                    self.set_state(&scope, &key, before);
                 }
             }
         }
@@ -309,5 +372,10 @@ impl Reader for MemoryReader {
 
     fn content(&self, digest: &Digest) -> Result<Option<Vec<u8>>, JournalError> {
         Ok(self.tables().contents.get(digest).cloned())
+    }
+
+    fn state(&self, scope: &StateScope) -> Result<StateMap, JournalError> {
+        // A scope that was never written to keeps nothing.
+        Ok(self.tables().states.get(scope).cloned().unwrap_or_default())
     }
 }

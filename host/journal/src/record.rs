@@ -2,7 +2,9 @@
 
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use damper_call::{ApprovalId, CallId, Digest, EffectClass, SessionId};
+use damper_call::{
+    ApprovalId, CallId, Digest, EffectClass, Expected, SessionId, StateScope, StateWrite,
+};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use sha2::{Digest as _, Sha256};
@@ -124,6 +126,14 @@ pub enum Entry {
     Record(NewRecord),
     /// A content; one that is already there is left alone.
     Content(Content),
+    /// Changes of a plugin's state, made one after the other. Each value gets a version that no
+    /// value ever had.
+    State {
+        /// Whose state it is.
+        scope: StateScope,
+        /// The changes.
+        writes: Vec<StateWrite>,
+    },
 }
 
 impl Entry {
@@ -168,6 +178,9 @@ impl Step {
             | Event::HostStopped(_)
             | Event::ProfileApplied(_)
             | Event::GuestFailed(_)
+            | Event::StateKept(_)
+            | Event::ToolsWithheld(_)
+            | Event::MailRouted(_)
             | Event::Other { .. } => None,
         }
     }
@@ -181,6 +194,15 @@ impl Step {
             Self::Approval(id, ApprovalStep::Raise) => Refusal::ApprovalKnown(id.clone()),
             Self::Approval(id, ApprovalStep::Answer) => Refusal::ApprovalNotOpen(id.clone()),
         }
+    }
+}
+
+/// Returns whether a write may be made where there is a value of this version, or none.
+pub(crate) fn is_met(expected: Expected, version: Option<u64>) -> bool {
+    match expected {
+        Expected::Anything => true,
+        Expected::Absent => version.is_none(),
+        Expected::Version(wanted) => version == Some(wanted),
     }
 }
 

@@ -6,6 +6,7 @@
 
 mod read;
 mod schema;
+mod state;
 
 use std::{
     fs, io,
@@ -86,6 +87,9 @@ impl Store for SqliteStore {
                 Entry::Record(record) => committed.push(append(&self.file, &transaction, record)?),
                 Entry::Content(content) => {
                     put(&transaction, content).map_err(|error| self.file.error(&error))?;
+                }
+                Entry::State { scope, writes } => {
+                    state::write(&self.file, &transaction, scope, writes)?;
                 }
             }
         }
@@ -362,6 +366,7 @@ impl JournalFile {
 
 #[cfg(test)]
 mod tests {
+    use damper_call::{Expected, StateScope, StateWrite};
 
     use super::{schema::MIGRATIONS, *};
     use crate::{Event, HostStopped, Journal, host_stream};
@@ -454,6 +459,41 @@ mod tests {
             let mode = fs::metadata(&backup).unwrap().permissions().mode();
             assert_eq!(mode & 0o777, 0o600);
         }
+    }
+
+    #[test]
+    fn a_file_from_before_state_is_upgraded_and_kept() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("journal.db");
+        let mut old = SqliteStore::open_as(&path, &MIGRATIONS[..1]).unwrap();
+        old.commit(&[entry("old")], Durability::Process).unwrap();
+        drop(old);
+
+        let mut new = SqliteStore::open(&path).unwrap();
+        assert_eq!(version(&new), 2);
+        assert_eq!(reasons(&new), [stopped("old")]);
+        let scope = StateScope {
+            row: "counter".parse().unwrap(),
+            plugin: "damper/counter".to_owned(),
+            session: host_stream(),
+        };
+        let writes = vec![StateWrite {
+            key: "n".to_owned(),
+            value: Some((*b"1").into()),
+            expected: Expected::Absent,
+        }];
+        let state = Entry::State {
+            scope: scope.clone(),
+            writes,
+        };
+        new.commit(&[state], Durability::Process).unwrap();
+        let kept = new.reader().unwrap().state(&scope).unwrap();
+        assert_eq!(&*kept["n"].value, b"1");
+
+        let backup = folder.path().join("journal.db.v1.bak");
+        let backup = SqliteStore::open_as(&backup, &MIGRATIONS[..1]).unwrap();
+        assert_eq!(version(&backup), 1);
+        assert_eq!(reasons(&backup), [stopped("old")]);
     }
 
     #[test]

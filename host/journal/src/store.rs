@@ -1,6 +1,6 @@
 //! What a backend does.
 
-use damper_call::{CallId, Digest, EffectClass, SessionId};
+use damper_call::{CallId, Digest, EffectClass, SessionId, StateMap, StateScope};
 
 use crate::{Entry, JournalError, Record};
 
@@ -18,7 +18,8 @@ pub trait Store: Send + 'static {
     /// Commits a batch as one: all of it or, on an error, nothing of it.
     ///
     /// Returns the numbers of its records, in order. Fails with `Refused` for a step of a
-    /// call or approval that was taken before or has no beginning.
+    /// call or approval that was taken before or has no beginning, and for a write to a state
+    /// that is not as expected.
     fn commit(&mut self, batch: &[Entry], durability: Durability)
     -> Result<Vec<u64>, JournalError>;
 
@@ -65,6 +66,9 @@ pub trait Reader: Send + 'static {
 
     /// Returns the bytes with this hash, `None` if they were never put.
     fn content(&self, digest: &Digest) -> Result<Option<Vec<u8>>, JournalError>;
+
+    /// Returns what a plugin keeps, as one batch left it.
+    fn state(&self, scope: &StateScope) -> Result<StateMap, JournalError>;
 }
 
 /// How far a call is.

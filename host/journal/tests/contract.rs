@@ -8,7 +8,10 @@
 
 use std::{collections::BTreeSet, sync::Arc};
 
-use damper_call::{ApprovalId, CallId, Door, EffectClass, Ending, SessionId, VerdictKind};
+use damper_call::{
+    ApprovalId, CallId, Door, EffectClass, Ending, Expected, SessionId, StateScope, StateWrite,
+    VerdictKind,
+};
 use damper_journal::{
     Answer, ApprovalAnswered, ApprovalRaised, CallDecided, CallFinished, CallReceived, CallStarted,
     CallState, Durability, Entry, Event, Journal, JournalError, NewRecord, Record, Refusal,
@@ -71,6 +74,13 @@ contract! {
     refuses_an_event_above_the_limit
     tells_of_new_records
     recovers_each_kind_of_open_call
+    keeps_state_with_the_record_of_its_batch
+    keeps_nothing_of_a_batch_whose_state_has_changed
+    takes_each_version_of_a_value_once
+    gives_no_version_twice
+    keeps_the_states_of_rows_plugins_and_sessions_apart
+    checks_each_write_against_the_ones_before_it
+    a_conflict_leaves_its_neighbours_alone
 }
 
 fn session(name: &str) -> SessionId {
@@ -91,6 +101,8 @@ fn opened() -> Event {
         agent: Some("codex".to_owned()),
         cwd: "/w".into(),
         roots: vec!["/w".into()],
+        composed: None,
+        notices: Vec::new(),
     })
 }
 
@@ -128,6 +140,7 @@ fn finished(name: &str) -> Event {
         is_error: false,
         truncated: false,
         content: None,
+        reviews: Vec::new(),
         micros: 12,
     })
 }
@@ -136,6 +149,7 @@ fn raised(name: &str, of: &str) -> Event {
     Event::from(ApprovalRaised {
         approval: approval(name),
         call: call(of),
+        asked: None,
         reason: "deletes".to_owned(),
         display: Vec::new(),
     })
@@ -542,4 +556,292 @@ async fn recovers_each_kind_of_open_call(journal: Journal) {
     assert_eq!(after, before + 6);
     assert_eq!(journal.recover().await.unwrap(), []);
     assert_eq!(all(&journal).await.len(), after);
+}
+
+fn scope(row: &str, plugin: &str, of: &str) -> StateScope {
+    StateScope {
+        row: row.parse().unwrap(),
+        plugin: plugin.to_owned(),
+        session: session(of),
+    }
+}
+
+fn counter() -> StateScope {
+    scope("counter", "damper/counter", "s1")
+}
+
+fn put(key: &str, value: &str, expected: Expected) -> StateWrite {
+    StateWrite {
+        key: key.to_owned(),
+        value: Some(value.as_bytes().into()),
+        expected,
+    }
+}
+
+fn delete(key: &str, expected: Expected) -> StateWrite {
+    StateWrite {
+        key: key.to_owned(),
+        value: None,
+        expected,
+    }
+}
+
+async fn write(
+    journal: &Journal,
+    scope: &StateScope,
+    writes: impl Into<Vec<StateWrite>>,
+) -> Result<Vec<u64>, JournalError> {
+    let entry = Entry::State {
+        scope: scope.clone(),
+        writes: writes.into(),
+    };
+    journal.commit(vec![entry], Durability::Process).await
+}
+
+/// Returns the keys and values that are kept.
+async fn kept(journal: &Journal, scope: &StateScope) -> Vec<(String, String)> {
+    let state = journal.state(scope).await.unwrap();
+    let text = |value: &[u8]| String::from_utf8(value.to_vec()).unwrap();
+    let values = state.iter();
+    values
+        .map(|(key, entry)| (key.clone(), text(&entry.value)))
+        .collect()
+}
+
+fn pairs(expected: &[(&str, &str)]) -> Vec<(String, String)> {
+    let owned = |(key, value): &(&str, &str)| ((*key).to_owned(), (*value).to_owned());
+    expected.iter().map(owned).collect()
+}
+
+async fn version(journal: &Journal, scope: &StateScope, key: &str) -> u64 {
+    journal.state(scope).await.unwrap()[key].version
+}
+
+async fn keeps_state_with_the_record_of_its_batch(journal: Journal) {
+    assert_eq!(kept(&journal, &counter()).await, []);
+    let batch = vec![
+        Entry::Record(NewRecord::now(session("s1"), &received("c1")).unwrap()),
+        Entry::State {
+            scope: counter(),
+            writes: vec![
+                put("b", "2", Expected::Anything),
+                put("a", "", Expected::Absent),
+            ],
+        },
+        Entry::Record(NewRecord::now(session("s1"), &decided("c1")).unwrap()),
+    ];
+    let seqs = journal.commit(batch, Durability::Power).await.unwrap();
+    assert_eq!(seqs.len(), 2, "only records have numbers");
+    assert_eq!(
+        events(&all(&journal).await),
+        [received("c1"), decided("c1")]
+    );
+    let all_kept = pairs(&[("a", ""), ("b", "2")]);
+    assert_eq!(kept(&journal, &counter()).await, all_kept);
+
+    write(&journal, &counter(), [delete("b", Expected::Anything)])
+        .await
+        .unwrap();
+    write(&journal, &counter(), [delete("b", Expected::Absent)])
+        .await
+        .unwrap();
+    assert_eq!(kept(&journal, &counter()).await, pairs(&[("a", "")]));
+}
+
+async fn keeps_nothing_of_a_batch_whose_state_has_changed(journal: Journal) {
+    let other = scope("other", "damper/counter", "s1");
+    let before = [
+        put("a", "1", Expected::Absent),
+        put("gone", "x", Expected::Absent),
+    ];
+    write(&journal, &counter(), before).await.unwrap();
+    let stale = version(&journal, &counter(), "a").await;
+    write(&journal, &counter(), [put("a", "2", Expected::Anything)])
+        .await
+        .unwrap();
+    let unchanged = journal.state(&counter()).await.unwrap();
+    let content = damper_journal::Content::new(b"spilled".to_vec()).unwrap();
+    let digest = content.digest();
+
+    for conflicting in [
+        put("a", "3", Expected::Version(stale)),
+        put("a", "3", Expected::Absent),
+        delete("a", Expected::Version(stale)),
+        put("missing", "3", Expected::Version(stale)),
+        delete("missing", Expected::Version(0)),
+    ] {
+        let batch = vec![
+            Entry::Record(NewRecord::now(session("s1"), &received("c1")).unwrap()),
+            Entry::Content(content.clone()),
+            Entry::State {
+                scope: other.clone(),
+                writes: vec![put("new", "1", Expected::Absent)],
+            },
+            Entry::State {
+                scope: counter(),
+                writes: vec![
+                    put("new", "1", Expected::Absent),
+                    delete("gone", Expected::Anything),
+                    conflicting.clone(),
+                ],
+            },
+        ];
+        assert_eq!(
+            journal.commit(batch, Durability::Process).await,
+            Err(Refusal::StateConflict(counter()).into()),
+            "{conflicting:?}"
+        );
+        assert_eq!(journal.state(&counter()).await.unwrap(), unchanged);
+        assert_eq!(kept(&journal, &other).await, []);
+        assert_eq!(all(&journal).await, []);
+        assert_eq!(journal.content(&digest).await.unwrap(), None);
+    }
+}
+
+async fn takes_each_version_of_a_value_once(journal: Journal) {
+    write(&journal, &counter(), [put("n", "0", Expected::Absent)])
+        .await
+        .unwrap();
+    let mut running = tokio::task::JoinSet::new();
+    for _ in 0..8 {
+        let journal = journal.clone();
+        running.spawn(async move {
+            for _ in 0..5 {
+                add_one(&journal).await;
+            }
+        });
+    }
+    running.join_all().await;
+    assert_eq!(kept(&journal, &counter()).await, pairs(&[("n", "40")]));
+}
+
+/// Adds one to the counter as a plugin does that is asked once more when another was faster.
+async fn add_one(journal: &Journal) {
+    loop {
+        let state = journal.state(&counter()).await.unwrap();
+        let number: u32 = std::str::from_utf8(&state["n"].value)
+            .unwrap()
+            .parse()
+            .unwrap();
+        let expected = Expected::Version(state["n"].version);
+        let next = put("n", &(number + 1).to_string(), expected);
+        match write(journal, &counter(), [next]).await {
+            Ok(_) => return,
+            Err(error) => assert_eq!(error, Refusal::StateConflict(counter()).into()),
+        }
+    }
+}
+
+async fn gives_no_version_twice(journal: Journal) {
+    let mut seen = BTreeSet::new();
+    for round in 0..4 {
+        write(&journal, &counter(), [put("a", "same", Expected::Absent)])
+            .await
+            .unwrap();
+        let created = version(&journal, &counter(), "a").await;
+        write(&journal, &counter(), [put("a", "same", Expected::Anything)])
+            .await
+            .unwrap();
+        let replaced = version(&journal, &counter(), "a").await;
+        assert!(seen.insert(created) && seen.insert(replaced), "{seen:?}");
+        assert!(
+            !seen.contains(&0),
+            "0 is the version of what is not committed"
+        );
+        if round == 2 {
+            // A batch that is refused gives no version back either.
+            let refused = [
+                put("b", "", Expected::Absent),
+                put("b", "", Expected::Absent),
+            ];
+            write(&journal, &counter(), refused).await.unwrap_err();
+        }
+        let last = [delete("a", Expected::Version(replaced))];
+        write(&journal, &counter(), last).await.unwrap();
+    }
+}
+
+async fn keeps_the_states_of_rows_plugins_and_sessions_apart(journal: Journal) {
+    let scopes = [
+        scope("r1", "damper/one", "s1"),
+        scope("r2", "damper/one", "s1"),
+        scope("r1", "damper/two", "s1"),
+        scope("r1", "damper/one", "s2"),
+    ];
+    for (number, scope) in scopes.iter().enumerate() {
+        let value = number.to_string();
+        write(&journal, scope, [put("key", &value, Expected::Absent)])
+            .await
+            .unwrap();
+    }
+    write(&journal, &scopes[1], [delete("key", Expected::Anything)])
+        .await
+        .unwrap();
+    for (number, scope) in scopes.iter().enumerate() {
+        let value = number.to_string();
+        let expected = if number == 1 {
+            Vec::new()
+        } else {
+            pairs(&[("key", &value)])
+        };
+        assert_eq!(kept(&journal, scope).await, expected, "{scope:?}");
+    }
+}
+
+async fn checks_each_write_against_the_ones_before_it(journal: Journal) {
+    let writes = [
+        put("a", "1", Expected::Absent),
+        delete("a", Expected::Anything),
+        put("a", "2", Expected::Absent),
+    ];
+    write(&journal, &counter(), writes).await.unwrap();
+    assert_eq!(kept(&journal, &counter()).await, pairs(&[("a", "2")]));
+    let twice = [
+        put("b", "1", Expected::Absent),
+        put("b", "2", Expected::Absent),
+    ];
+    assert_eq!(
+        write(&journal, &counter(), twice).await,
+        Err(Refusal::StateConflict(counter()).into())
+    );
+    assert_eq!(kept(&journal, &counter()).await, pairs(&[("a", "2")]));
+}
+
+async fn a_conflict_leaves_its_neighbours_alone(journal: Journal) {
+    let mut running = tokio::task::JoinSet::new();
+    for number in 0..64 {
+        let journal = journal.clone();
+        running.spawn(async move {
+            let name = format!("c{number}");
+            let batch = vec![
+                Entry::Record(NewRecord::now(session("s1"), &received(&name)).unwrap()),
+                Entry::State {
+                    scope: counter(),
+                    writes: vec![put("first", &name, Expected::Absent)],
+                },
+            ];
+            let own = vec![Entry::State {
+                scope: counter(),
+                writes: vec![put(&name, "", Expected::Absent)],
+            }];
+            let (contended, alone) = tokio::join!(
+                journal.commit(batch, Durability::Process),
+                journal.commit(own, Durability::Process),
+            );
+            alone.unwrap();
+            match contended {
+                Ok(_) => Some(name),
+                Err(error) => {
+                    assert_eq!(error, Refusal::StateConflict(counter()).into());
+                    None
+                }
+            }
+        });
+    }
+    let won: Vec<String> = running.join_all().await.into_iter().flatten().collect();
+    assert_eq!(won.len(), 1, "{won:?}");
+    let state = journal.state(&counter()).await.unwrap();
+    assert_eq!(state.len(), 65);
+    assert_eq!(&*state["first"].value, won[0].as_bytes());
+    assert_eq!(events(&all(&journal).await), [received(&won[0])]);
 }

@@ -11,10 +11,10 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use damper_call::{CallId, EffectClass, Ending, SessionId};
+use damper_call::{CallId, EffectClass, Ending, Expected, SessionId, StateScope, StateWrite};
 use damper_journal::{
-    CallFinished, CallReceived, CallStarted, CallState, Durability, Event, Journal, JournalError,
-    host_stream, journalled_calls,
+    CallFinished, CallReceived, CallStarted, CallState, Durability, Entry, Event, Journal,
+    JournalError, host_stream, journalled_calls,
 };
 use rusqlite::Connection;
 use serde_json::json;
@@ -53,6 +53,7 @@ fn finished(name: &str, text: &str) -> Event {
         is_error: false,
         truncated: false,
         content: None,
+        reviews: Vec::new(),
         micros: 12,
     })
 }
@@ -90,6 +91,47 @@ async fn goes_on_where_it_was_closed() {
     assert!(second > first);
     let records = journal.records(0, 9).await.unwrap();
     assert_eq!(records.len(), 2);
+}
+
+fn scope() -> StateScope {
+    StateScope {
+        row: "counter".parse().unwrap(),
+        plugin: "damper/counter".to_owned(),
+        session: session(),
+    }
+}
+
+async fn write(journal: &Journal, value: Option<&[u8]>, expected: Expected) {
+    let write = StateWrite {
+        key: "n".to_owned(),
+        value: value.map(Into::into),
+        expected,
+    };
+    let (scope, writes) = (scope(), vec![write]);
+    let batch = vec![Entry::State { scope, writes }];
+    journal.commit(batch, Durability::Process).await.unwrap();
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn state_and_its_versions_survive_a_restart() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("journal.db");
+    let journal = Journal::open(&path).unwrap();
+    write(&journal, Some(b"one"), Expected::Absent).await;
+    let kept = journal.state(&scope()).await.unwrap();
+    assert_eq!(&*kept["n"].value, b"one");
+    drop(journal);
+
+    let journal = Journal::open(&path).unwrap();
+    assert_eq!(journal.state(&scope()).await.unwrap(), kept);
+    write(&journal, None, Expected::Version(kept["n"].version)).await;
+    drop(journal);
+
+    let journal = Journal::open(&path).unwrap();
+    assert!(journal.state(&scope()).await.unwrap().is_empty());
+    write(&journal, Some(b"one"), Expected::Absent).await;
+    let again = journal.state(&scope()).await.unwrap();
+    assert!(again["n"].version > kept["n"].version);
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -13,7 +13,8 @@ use serde::Deserialize;
 use sha2::{Digest, Sha256};
 
 use crate::{
-    componentize::{ADAPTER, componentize},
+    check::{Finding, check_imports},
+    componentize::{ADAPTER, componentize, with_manifest},
     target::{TARGET, TargetError, Toolchain},
 };
 
@@ -138,6 +139,14 @@ pub enum BuildError {
         /// What is wrong with it.
         source: anyhow::Error,
     },
+    /// A component wants what this host does not have.
+    #[error("{name} would be refused by this host: {}", told(.findings))]
+    Refused {
+        /// The crate.
+        name: String,
+        /// What is wrong with it.
+        findings: Vec<Finding>,
+    },
     /// A file could not be read or written.
     #[error("{}: {source}", .path.display())]
     File {
@@ -177,10 +186,7 @@ pub fn build(
         let changed = !is_current(record.get(name), &made_of, &path);
         if changed {
             progress(Step::Making { name: name.clone() });
-            let component = componentize(&module).map_err(|source| BuildError::Component {
-                name: name.clone(),
-                source,
-            })?;
+            let component = make(name, &module)?;
             replace(&path, &component)?;
             let made = Made {
                 of: made_of,
@@ -197,6 +203,39 @@ pub fn build(
     }
     forget_removed(out, &mut record, &modules)?;
     Ok(built)
+}
+
+/// Imports are checked before the guest is asked for its manifest: it could not even start.
+fn make(name: &str, module: &[u8]) -> Result<Vec<u8>, BuildError> {
+    let failed = |source| BuildError::Component {
+        name: name.to_owned(),
+        source,
+    };
+    let component = componentize(module).map_err(failed)?;
+    let findings = check_imports(&component).map_err(failed)?;
+    if !findings.is_empty() {
+        return Err(BuildError::Refused {
+            name: name.to_owned(),
+            findings,
+        });
+    }
+    with_manifest(&component).map_err(failed)
+}
+
+fn told(findings: &[Finding]) -> String {
+    findings
+        .iter()
+        .map(|finding| format!("\n  {}\n    {}", finding.what, finding.way_out))
+        .collect()
+}
+
+/// Returns the folder that cargo compiles a workspace into: `CARGO_TARGET_DIR` where that is
+/// set.
+pub fn target_folder(workspace: &Path) -> PathBuf {
+    std::env::var_os("CARGO_TARGET_DIR")
+        .filter(|folder| !folder.is_empty())
+        .and_then(|folder| std::path::absolute(folder).ok())
+        .unwrap_or_else(|| workspace.join("target"))
 }
 
 fn existing(workspace: &Path) -> Result<PathBuf, BuildError> {
@@ -222,7 +261,7 @@ fn compile(
     workspace: &Path,
     progress: &mut dyn FnMut(Step),
 ) -> Result<BTreeMap<String, PathBuf>, BuildError> {
-    let target_dir = workspace.join("target");
+    let target_dir = target_folder(workspace);
     let toolchain = Toolchain::find(workspace, &target_dir, progress)?;
     progress(Step::Compiling {
         workspace: workspace.to_owned(),

@@ -1,28 +1,50 @@
-//! The questions guests are asked, and the checks on what they answer.
+//! The questions guests are asked, and the checks on what they answer: one file a hook.
+
+pub(crate) mod approval;
+pub(crate) mod catalogue;
+pub(crate) mod configure;
+pub(crate) mod describe;
+pub(crate) mod guard;
+pub(crate) mod message;
+pub(crate) mod persona;
+pub(crate) mod preset;
+pub(crate) mod result;
+pub(crate) mod session;
+pub(crate) mod tool;
 
 use std::sync::Arc;
 
-use damper_call::{
-    CommandArgument, Dialect, EffectClass, LocalizedText, Objection, Output, RowId, Span, ToolCall,
-    ToolDefinition, ToolSource, Verdict,
-};
+use damper_call::{Section, Session, StateMap, StateWrite, ToolCall};
 use wasmtime::{
     Engine, Store,
-    component::{Component, Instance, Resource},
+    component::{Instance, Resource},
 };
 
 use crate::{
-    bindings::exports::damper::plugin::{describe as describe_hook, guard, tool},
-    engine::code_config,
+    around::Around,
+    bindings::damper::plugin::types,
     failure::GuestFailure,
-    imports::call::{CallFacts, Machine},
-    limits::{LimitHit, LimitKey, Limits},
+    imports::{call::CallFacts, session::SessionFacts, state::StateView},
+    limits::{LimitHit, LimitKey},
     log::clean,
     plugin::{Guest, Hooks},
-    runtime::linker,
-    state::{Endowment, GuestState, store},
-    ticker::Ticker,
+    state::{About, Endowment, GuestState, store},
 };
+
+/// A guest to be asked, with what it kept for the session.
+#[derive(Debug, Clone)]
+pub struct Asked {
+    /// The guest.
+    pub guest: Arc<Guest>,
+    /// What it kept; `None` where there is no session or where it keeps nothing.
+    pub state: Option<StateMap>,
+}
+
+impl From<Arc<Guest>> for Asked {
+    fn from(guest: Arc<Guest>) -> Self {
+        Self { guest, state: None }
+    }
+}
 
 /// What asking a guest gave, and what it cost.
 #[derive(Debug, Clone)]
@@ -35,6 +57,8 @@ pub struct Answer<T> {
     pub memory: u64,
     /// What the guest wrote to its log, made safe to show.
     pub log: String,
+    /// What it wrote to its state; nothing unless it answered.
+    pub writes: Vec<StateWrite>,
 }
 
 /// One thing that is wrong with a row's settings.
@@ -52,6 +76,9 @@ pub(crate) trait Question: Send {
 
     /// Whether the instance gets its row's settings before it is asked.
     const SETTLED: bool = true;
+
+    /// Returns what the question is about.
+    fn about(&self) -> About;
 
     /// Asks a fresh instance.
     fn ask(
@@ -85,24 +112,30 @@ impl From<GuestFailure> for Refusal {
 /// Makes a fresh instance, gives it its settings, if the question is not about them, and asks it.
 pub(crate) async fn ask_fresh<Q: Question>(
     engine: &Engine,
-    guest: &Guest,
-    call: Option<Arc<ToolCall>>,
-    machine: Arc<Machine>,
+    asked: &Asked,
+    around: Arc<Around>,
     seed: [u8; 32],
     question: &Q,
 ) -> Answer<Q::Answer> {
     let started = std::time::Instant::now();
+    let guest = &asked.guest;
     let limits = guest.limits.clone();
-    let arguments = call.as_ref().map_or(0, |call| call.arguments.len() as u64);
+    let about = question.about();
+    let arguments = about
+        .call
+        .as_ref()
+        .map_or(0, |call| call.arguments.len() as u64);
     let endowment = Endowment {
-        call,
-        machine,
+        about,
+        around,
         grants: guest.grants.clone(),
         limits: limits.clone(),
+        settings: Arc::clone(&guest.settings),
+        state: asked.state.clone(),
         seed,
     };
     let mut store = store(engine, endowment);
-    let asked = async {
+    let asking = async {
         if arguments > limits.arguments {
             let hit = LimitHit::bytes(LimitKey::Arguments, limits.arguments);
             return Err(GuestFailure::Limit(hit).into());
@@ -114,24 +147,29 @@ pub(crate) async fn ask_fresh<Q: Question>(
         }
         question.ask(hooks, &mut store, &instance).await
     };
-    let asked = match tokio::time::timeout(limits.wall_time, asked).await {
-        Ok(asked) => asked,
+    let answered = match tokio::time::timeout(limits.wall_time, asking).await {
+        Ok(answered) => answered,
         Err(_elapsed) => {
             Err(GuestFailure::Limit(LimitHit::time(LimitKey::WallTime, limits.wall_time)).into())
         }
     };
-    let state = store.data();
-    let result = asked.map_err(|refusal| match refusal {
+    let state = store.into_data();
+    let result = answered.map_err(|refusal| match refusal {
         Refusal::Failure(failure) => failure,
         Refusal::Error(error) => {
             GuestFailure::from_error(&error, limits.answer, &state.log.last_words())
         }
     });
+    let writes = match &result {
+        Ok(_answer) => state.state.map(StateView::into_writes).unwrap_or_default(),
+        Err(_failure) => Vec::new(),
+    };
     Answer {
         result,
         micros: u64::try_from(started.elapsed().as_micros()).unwrap_or(u64::MAX),
         memory: state.meter.memory(),
         log: state.log.text(),
+        writes,
     }
 }
 
@@ -157,139 +195,39 @@ async fn settle(
     }
 }
 
-/// `guard.check`
-pub(crate) struct Check(pub(crate) Arc<ToolCall>);
-
-impl Question for Check {
-    type Answer = Verdict;
-
-    async fn ask(
-        &self,
-        hooks: &Hooks,
-        store: &mut Store<GuestState>,
-        instance: &Instance,
-    ) -> Result<Verdict, Refusal> {
-        let indices = hooks.guard.as_ref().ok_or_else(|| not_exported("guard"))?;
-        let guard = indices.load(&mut *store, instance)?;
-        let (owned, borrowed) = lend(store, &self.0)?;
-        let verdict = guard.call_check(&mut *store, borrowed).await?;
-        store
-            .data_mut()
-            .table
-            .delete(owned)
-            .map_err(wasmtime::Error::from)?;
-        Ok(verdict_of(verdict, &self.0)?)
-    }
+/// Lends something to a guest. It lives as long as the store, which is this one question.
+fn lend<T: Send + 'static>(
+    store: &mut Store<GuestState>,
+    facts: T,
+) -> Result<Resource<T>, Refusal> {
+    let owned = store
+        .data_mut()
+        .table
+        .push(facts)
+        .map_err(wasmtime::Error::from)?;
+    Ok(Resource::new_borrow(owned.rep()))
 }
 
-/// `tool.definitions`
-pub(crate) struct Definitions(pub(crate) RowId);
-
-impl Question for Definitions {
-    type Answer = Vec<ToolDefinition>;
-
-    async fn ask(
-        &self,
-        hooks: &Hooks,
-        store: &mut Store<GuestState>,
-        instance: &Instance,
-    ) -> Result<Vec<ToolDefinition>, Refusal> {
-        let indices = hooks.tool.as_ref().ok_or_else(|| not_exported("tool"))?;
-        let tool = indices.load(&mut *store, instance)?;
-        let definitions = tool.call_definitions(store).await?;
-        if definitions.len() > MAX_TOOLS {
-            return Err(
-                nonsense(format!("{} tools; at most {MAX_TOOLS}", definitions.len())).into(),
-            );
-        }
-        let definitions = definitions
-            .into_iter()
-            .map(|definition| definition_of(definition, &self.0));
-        Ok(definitions.collect::<Result<_, _>>()?)
-    }
-}
-
-/// `tool.run`
-pub(crate) struct Run(pub(crate) Arc<ToolCall>);
-
-impl Question for Run {
-    type Answer = Output;
-
-    async fn ask(
-        &self,
-        hooks: &Hooks,
-        store: &mut Store<GuestState>,
-        instance: &Instance,
-    ) -> Result<Output, Refusal> {
-        let indices = hooks.tool.as_ref().ok_or_else(|| not_exported("tool"))?;
-        let tool = indices.load(&mut *store, instance)?;
-        let (owned, borrowed) = lend(store, &self.0)?;
-        let answer = tool.call_run(&mut *store, borrowed).await?;
-        store
-            .data_mut()
-            .table
-            .delete(owned)
-            .map_err(wasmtime::Error::from)?;
-        Ok(output_of(answer, store.data().meter.limits())?)
-    }
-}
-
-/// `configure.configure`, asked alone when a row is loaded.
-pub(crate) struct Configure(pub(crate) Arc<str>);
-
-/// The most errors in settings that are shown.
-const MAX_CONFIG_ERRORS: usize = 20;
-
-impl Question for Configure {
-    type Answer = Vec<ConfigError>;
-
-    /// The settings are what it is asked about.
-    const SETTLED: bool = false;
-
-    async fn ask(
-        &self,
-        hooks: &Hooks,
-        store: &mut Store<GuestState>,
-        instance: &Instance,
-    ) -> Result<Vec<ConfigError>, Refusal> {
-        // Types are checked by loading, so every hook the plugin has is loaded here.
-        if let Some(indices) = &hooks.guard {
-            indices.load(&mut *store, instance)?;
-        }
-        if let Some(indices) = &hooks.tool {
-            indices.load(&mut *store, instance)?;
-        }
-        let Some(indices) = &hooks.configure else {
-            return Ok(Vec::new());
-        };
-        let configure = indices.load(&mut *store, instance)?;
-        let errors = match configure.call_configure(&mut *store, &self.0).await? {
-            Ok(()) => Vec::new(),
-            Err(errors) => errors,
-        };
-        let shown = errors.into_iter().take(MAX_CONFIG_ERRORS);
-        Ok(shown
-            .map(|error| ConfigError {
-                pointer: error.pointer,
-                message: shorten(&error.message),
-            })
-            .collect())
-    }
-}
-
-/// Lends the call to a guest for the time of one question.
-fn lend(
+fn lend_call(
     store: &mut Store<GuestState>,
     call: &Arc<ToolCall>,
-) -> Result<(Resource<CallFacts>, Resource<CallFacts>), Refusal> {
-    let state = store.data_mut();
+) -> Result<Resource<CallFacts>, Refusal> {
     let facts = CallFacts {
         call: Arc::clone(call),
-        machine: Arc::clone(&state.machine),
+        around: Arc::clone(&store.data().around),
     };
-    let owned = state.table.push(facts).map_err(wasmtime::Error::from)?;
-    let borrowed = Resource::new_borrow(owned.rep());
-    Ok((owned, borrowed))
+    lend(store, facts)
+}
+
+fn lend_session(
+    store: &mut Store<GuestState>,
+    session: &Arc<Session>,
+) -> Result<Resource<SessionFacts>, Refusal> {
+    let facts = SessionFacts {
+        session: Arc::clone(session),
+        around: Arc::clone(&store.data().around),
+    };
+    lend(store, facts)
 }
 
 fn not_exported(hook: &str) -> GuestFailure {
@@ -300,18 +238,8 @@ fn nonsense(why: impl Into<String>) -> GuestFailure {
     GuestFailure::Nonsense(why.into())
 }
 
-/// The most rules that one verdict may name.
-const MAX_RULES: usize = 64;
-/// The longest rule id, in bytes.
-const MAX_RULE: usize = 128;
-/// The longest reason or display text, in bytes: more than fits a screen helps nobody.
+/// The longest reason, note or display text, in bytes: more than fits a screen helps nobody.
 const MAX_TEXT: usize = 8 * 1024;
-/// The most languages of a display text.
-const MAX_LANGUAGES: usize = 16;
-/// The longest language tag, in bytes: what RFC 5646 asks everybody to have room for.
-const MAX_LANGUAGE: usize = 35;
-/// The most tools of one plugin.
-const MAX_TOOLS: usize = 128;
 
 /// Cuts a guest's message to a size that can be shown and makes it safe to show.
 fn shorten(text: &str) -> String {
@@ -319,174 +247,32 @@ fn shorten(text: &str) -> String {
     clean(&text.as_bytes()[..end])
 }
 
-fn verdict_of(verdict: guard::Verdict, call: &ToolCall) -> Result<Verdict, GuestFailure> {
-    Ok(match verdict {
-        guard::Verdict::Allow => Verdict::Allow,
-        guard::Verdict::Ask(objection) => Verdict::Ask(objection_of(objection, call)?),
-        guard::Verdict::Deny(objection) => Verdict::Deny(objection_of(objection, call)?),
-    })
-}
+/// The longest id of a section, in bytes.
+const MAX_SECTION_ID: usize = 64;
+/// The most sections of one answer.
+const MAX_SECTIONS: usize = 64;
 
-fn objection_of(objection: guard::Objection, call: &ToolCall) -> Result<Objection, GuestFailure> {
-    if objection.reason.trim().is_empty() {
-        return Err(nonsense("an objection without a reason"));
-    }
-    if objection.rules.len() > MAX_RULES || objection.rules.iter().any(|rule| !is_rule_id(rule)) {
+/// Checks sections of a prompt. Their texts may be long, since a prompt is.
+fn sections_of(sections: Vec<types::Section>) -> Result<Vec<Section>, GuestFailure> {
+    if sections.len() > MAX_SECTIONS {
         return Err(nonsense(format!(
-            "rule ids: at most {MAX_RULES}, each 1 to {MAX_RULE} visible ASCII characters"
+            "{} sections; at most {MAX_SECTIONS}",
+            sections.len()
         )));
     }
-    if objection.display.len() > MAX_LANGUAGES {
-        return Err(nonsense(format!(
-            "display texts in more than {MAX_LANGUAGES} languages"
-        )));
-    }
-    if let Some(display) = objection
-        .display
-        .iter()
-        .find(|display| !is_language(&display.language))
-    {
-        return Err(nonsense(format!(
-            "`{}` is no language tag",
-            shorten(&display.language).escape_debug()
-        )));
-    }
-    let judged = call.command.as_deref().unwrap_or(&call.arguments);
-    let span = objection.span.map(|span| Span {
-        start: span.start,
-        end: span.end,
-    });
-    if let Some(span) = span
-        && judged.get(span.start as usize..span.end as usize).is_none()
-    {
-        return Err(nonsense(format!(
-            "a span of bytes {} to {} in a text of {} bytes",
-            span.start,
-            span.end,
-            judged.len()
-        )));
-    }
-    let display = objection.display.into_iter().map(|display| LocalizedText {
-        language: display.language,
-        text: shorten(&display.text),
-    });
-    Ok(Objection {
-        rules: objection.rules,
-        reason: shorten(&objection.reason),
-        span,
-        effect: objection.effect.as_deref().map(shorten),
-        display: display.collect(),
-    })
-}
-
-/// Returns whether a text has the form of a BCP 47 tag: parts of 1 to 8 letters and digits.
-fn is_language(tag: &str) -> bool {
-    tag.len() <= MAX_LANGUAGE
-        && tag.split('-').all(|part| {
-            (1..=8).contains(&part.len()) && part.bytes().all(|b| b.is_ascii_alphanumeric())
-        })
-}
-
-fn is_rule_id(rule: &str) -> bool {
-    (1..=MAX_RULE).contains(&rule.len()) && rule.bytes().all(|b| b.is_ascii_graphic())
-}
-
-fn definition_of(
-    definition: tool::Definition,
-    row: &RowId,
-) -> Result<ToolDefinition, GuestFailure> {
-    let name = definition.name;
-    if !ToolDefinition::is_valid_name(&name) {
-        return Err(nonsense(format!("the tool name {:?}", shorten(&name))));
-    }
-    let input_schema = serde_json::from_str(&definition.input_schema).map_err(|error| {
-        nonsense(format!(
-            "the input schema of `{name}` is no JSON object: {error}"
-        ))
-    })?;
-    Ok(ToolDefinition {
-        description: shorten(&definition.description),
-        input_schema,
-        effect: match definition.effect {
-            tool::EffectClass::None => EffectClass::None,
-            tool::EffectClass::Idempotent => EffectClass::Idempotent,
-            tool::EffectClass::Once => EffectClass::Once,
-        },
-        command: definition.command.map(|argument| CommandArgument {
-            name: argument.name,
-            dialect: match argument.dialect {
-                tool::Dialect::Bash => Dialect::Bash,
-                tool::Dialect::Powershell => Dialect::Powershell,
-                tool::Dialect::Cmd => Dialect::Cmd,
-                tool::Dialect::Other(other) => Dialect::Other(other),
-            },
-        }),
-        paths: definition.paths,
-        source: ToolSource::Plugin(row.clone()),
-        name,
-    })
-}
-
-fn output_of(
-    answer: Result<tool::Output, tool::ToolError>,
-    limits: &Limits,
-) -> Result<Output, GuestFailure> {
-    let output = match answer {
-        Ok(output) => output,
-        Err(
-            tool::ToolError::InvalidArguments(text)
-            | tool::ToolError::Denied(text)
-            | tool::ToolError::Failed(text),
-        ) => {
-            return Ok(Output::error(clean(text.as_bytes())));
+    let checked = sections.into_iter().map(|section| {
+        let is_fine = (1..=MAX_SECTION_ID).contains(&section.id.len())
+            && section.id.bytes().all(|b| b.is_ascii_graphic());
+        match is_fine {
+            true => Ok(Section {
+                text: clean(section.text.as_bytes()),
+                id: section.id,
+            }),
+            false => Err(nonsense(format!(
+                "the section id `{}`: 1 to {MAX_SECTION_ID} visible ASCII characters",
+                shorten(&section.id).escape_debug()
+            ))),
         }
-    };
-    let size = output.text.len() + output.structured.as_ref().map_or(0, String::len);
-    if size as u64 > limits.answer {
-        return Err(GuestFailure::Limit(LimitHit::bytes(
-            LimitKey::Answer,
-            limits.answer,
-        )));
-    }
-    let structured = output
-        .structured
-        .map(|text| serde_json::from_str(&text))
-        .transpose()
-        .map_err(|error| nonsense(format!("a structured answer that is not JSON: {error}")))?;
-    Ok(Output {
-        text: output.text,
-        structured,
-        is_error: false,
-    })
-}
-
-/// Asks a component for its manifest: the one time that code runs to describe itself, when
-/// the component is built. Compiles in this process, so only for one's own components.
-pub fn describe(component: &[u8]) -> anyhow::Result<String> {
-    describe_in_sandbox(component).map_err(|error| anyhow::anyhow!("{error:#}"))
-}
-
-fn describe_in_sandbox(component: &[u8]) -> wasmtime::Result<String> {
-    let engine = Engine::new(&code_config())?;
-    let ticker = Ticker::start(&engine)?;
-    let component = Component::new(&engine, component)?;
-    let instance = linker(&engine)?.instantiate_pre(&component)?;
-    let indices = describe_hook::GuestIndices::new(&instance)?;
-    let endowment = Endowment {
-        call: None,
-        machine: Arc::default(),
-        grants: crate::Grants::default(),
-        limits: Limits::HOOK,
-        seed: [0; 32],
-    };
-    let runtime = tokio::runtime::Builder::new_current_thread()
-        .enable_time()
-        .build()?;
-    runtime.block_on(async {
-        let _ticking = ticker.ticking();
-        let mut store = store(&engine, endowment);
-        let instance = instance.instantiate_async(&mut store).await?;
-        let hook = indices.load(&mut store, &instance)?;
-        hook.call_manifest(&mut store).await
-    })
+    });
+    checked.collect()
 }

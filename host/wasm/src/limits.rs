@@ -19,6 +19,8 @@ pub struct Limits {
     pub host_calls: u64,
     /// Bytes of the arguments that the guest is handed.
     pub arguments: u64,
+    /// Bytes of all keys and values that it keeps for one session.
+    pub state: u64,
 }
 
 const KIB: u64 = 1024;
@@ -37,6 +39,7 @@ impl Limits {
         log: 64 * KIB,
         host_calls: 1_000,
         arguments: MIB,
+        state: MIB,
     };
 
     /// The limits of a tool, where a row says nothing.
@@ -89,6 +92,8 @@ pub enum LimitKey {
     HostCalls,
     /// `limits.arguments`
     Arguments,
+    /// `limits.state`
+    State,
     /// Elements of all tables together, which no row can raise.
     TableElements,
     /// Instances of the engine in use at once, which no row can raise.
@@ -106,6 +111,7 @@ impl LimitKey {
             Self::Log => Some("log"),
             Self::HostCalls => Some("host_calls"),
             Self::Arguments => Some("arguments"),
+            Self::State => Some("state"),
             Self::TableElements | Self::Calls => None,
         }
     }
@@ -119,6 +125,7 @@ impl LimitKey {
             Self::Log => "log size",
             Self::HostCalls => "host call",
             Self::Arguments => "argument size",
+            Self::State => "state size",
             Self::TableElements => "table element",
             Self::Calls => "calls at once",
         }

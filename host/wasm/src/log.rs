@@ -46,13 +46,12 @@ impl GuestLog {
             .join(" ")
     }
 
-    fn append(&self, bytes: &[u8]) -> StreamResult<()> {
+    /// Adds to the log. Fails where that would be more than the limit.
+    pub(crate) fn append(&self, bytes: &[u8]) -> Result<(), LimitHit> {
         let mut log = self.bytes.lock().unwrap_or_else(PoisonError::into_inner);
         let room = self.limit.saturating_sub(log.len() as u64);
         if bytes.len() as u64 > room {
-            return Err(StreamError::Trap(
-                LimitHit::bytes(LimitKey::Log, self.limit).into(),
-            ));
+            return Err(LimitHit::bytes(LimitKey::Log, self.limit));
         }
         log.extend_from_slice(bytes);
         Ok(())
@@ -84,6 +83,7 @@ impl StdoutStream for GuestLog {
 impl OutputStream for GuestLog {
     fn write(&mut self, bytes: bytes::Bytes) -> StreamResult<()> {
         self.append(&bytes)
+            .map_err(|hit| StreamError::Trap(hit.into()))
     }
 
     fn flush(&mut self) -> StreamResult<()> {

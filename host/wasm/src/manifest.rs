@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 use wasmparser::{Encoding, Parser, Payload};
 
-use crate::imports::files::Grants;
+use crate::grants::Grants;
 
 /// The version of the contract in `wit/` that this host speaks.
 pub const API_VERSION: &str = "1.0.0";
@@ -15,14 +15,58 @@ const SECTION: &str = "damper:manifest";
 /// The largest manifest, in bytes. A large JSON Schema has some ten thousand.
 const MAX_MANIFEST: usize = 64 * 1024;
 
-/// Something a plugin can be asked.
+/// Something a plugin can be asked: an interface that it exports.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Hook {
     /// `guard.check`
     Guard,
+    /// `catalogue.withhold`
+    Catalogue,
+    /// `preset.describe` and `preset.compose`
+    Preset,
+    /// `persona.sections`
+    Persona,
     /// `tool.definitions` and `tool.run`
     Tool,
+    /// `message.before-send`
+    Message,
+    /// `approval.route`
+    Approval,
+    /// `result.review`
+    Result,
+    /// `session.opened`
+    Session,
+}
+
+impl Hook {
+    /// All hooks, in the order of the table in the documentation.
+    pub const ALL: [Self; 9] = [
+        Self::Guard,
+        Self::Catalogue,
+        Self::Preset,
+        Self::Persona,
+        Self::Tool,
+        Self::Message,
+        Self::Approval,
+        Self::Result,
+        Self::Session,
+    ];
+
+    /// Returns the name of the interface in `wit/`.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Guard => "guard",
+            Self::Catalogue => "catalogue",
+            Self::Preset => "preset",
+            Self::Persona => "persona",
+            Self::Tool => "tool",
+            Self::Message => "message",
+            Self::Approval => "approval",
+            Self::Result => "result",
+            Self::Session => "session",
+        }
+    }
 }
 
 /// What a plugin says about itself.
@@ -69,6 +113,8 @@ pub struct AskedLimits {
     pub log_bytes: Option<u64>,
     /// Calls to the host.
     pub host_calls: Option<u64>,
+    /// Bytes that are kept for a session.
+    pub state_bytes: Option<u64>,
 }
 
 /// Why a file has no usable manifest.

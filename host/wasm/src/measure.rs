@@ -7,9 +7,10 @@ use damper_call::ToolCall;
 use wasmtime::component::Resource;
 
 use crate::{
-    imports::call::{CallFacts, Machine},
+    around::Around,
+    imports::call::CallFacts,
     plugin::Guest,
-    state::{Endowment, unlimited_store},
+    state::{About, Endowment, unlimited_store},
 };
 
 /// More epochs than any run of a bench has.
@@ -20,7 +21,7 @@ const NEVER: u64 = 1 << 60;
 pub struct BareLoop {
     guest: Arc<Guest>,
     call: Arc<ToolCall>,
-    machine: Arc<Machine>,
+    around: Arc<Around>,
 }
 
 impl BareLoop {
@@ -29,7 +30,7 @@ impl BareLoop {
         Self {
             guest,
             call,
-            machine: Arc::new(Machine::of_this_host()),
+            around: Arc::new(Around::of_this_host(Vec::new())),
         }
     }
 
@@ -43,10 +44,12 @@ impl BareLoop {
     async fn turn(&self) -> wasmtime::Result<bool> {
         use crate::bindings::exports::damper::plugin::guard::Verdict;
         let endowment = Endowment {
-            call: Some(Arc::clone(&self.call)),
-            machine: Arc::clone(&self.machine),
+            about: About::call(&self.call),
+            around: Arc::clone(&self.around),
             grants: self.guest.grants.clone(),
             limits: self.guest.limits.clone(),
+            settings: Arc::clone(&self.guest.settings),
+            state: None,
             seed: [0; 32],
         };
         let hooks = &self.guest.plugin.hooks;
@@ -66,7 +69,7 @@ impl BareLoop {
         let guard = guard.load(&mut store, &instance)?;
         let facts = CallFacts {
             call: Arc::clone(&self.call),
-            machine: Arc::clone(&self.machine),
+            around: Arc::clone(&self.around),
         };
         let owned = store.data_mut().table.push(facts)?;
         let verdict = guard

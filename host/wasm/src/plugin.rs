@@ -4,23 +4,25 @@ use std::sync::Arc;
 
 use damper_call::Digest;
 use wasmtime::{
-    Engine,
-    component::{Component, InstancePre, Linker, types::ComponentItem},
+    Engine, Store,
+    component::{Component, Instance, InstancePre, Linker, types::ComponentItem},
 };
 
 use crate::{
-    bindings::exports::damper::plugin::{configure, guard, tool},
+    bindings::exports::damper::plugin::{
+        approval, catalogue, configure, guard, message, persona, preset, result, session, tool,
+    },
     cache::CacheError,
     compile::CompileError,
     failure::GuestFailure,
-    imports::files::Grants,
+    grants::Grants,
     limits::Limits,
     manifest::{API_VERSION, Hook, Manifest, ManifestError},
     state::GuestState,
 };
 
 /// The largest component. A Python guest has 18 MB.
-pub(crate) const MAX_COMPONENT: usize = 64 << 20;
+pub const MAX_COMPONENT: usize = 64 << 20;
 
 /// Why a component cannot be used.
 #[derive(Debug, thiserror::Error)]
@@ -59,6 +61,8 @@ pub struct Plugin {
     /// The digest of its bytes.
     pub digest: Digest,
     pub(crate) hooks: Hooks,
+    /// Whether it imports `state`, so that what it kept must be looked up.
+    pub keeps_state: bool,
 }
 
 /// Everything that is looked up by name, resolved once.
@@ -67,16 +71,60 @@ pub(crate) struct Hooks {
     pub(crate) instance: InstancePre<GuestState>,
     pub(crate) configure: Option<configure::GuestIndices>,
     pub(crate) guard: Option<guard::GuestIndices>,
+    pub(crate) catalogue: Option<catalogue::GuestIndices>,
+    pub(crate) preset: Option<preset::GuestIndices>,
+    pub(crate) persona: Option<persona::GuestIndices>,
     pub(crate) tool: Option<tool::GuestIndices>,
+    pub(crate) message: Option<message::GuestIndices>,
+    pub(crate) approval: Option<approval::GuestIndices>,
+    pub(crate) result: Option<result::GuestIndices>,
+    pub(crate) session: Option<session::GuestIndices>,
 }
 
 impl std::fmt::Debug for Hooks {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("Hooks")
             .field("configure", &self.configure.is_some())
-            .field("guard", &self.guard.is_some())
-            .field("tool", &self.tool.is_some())
+            .field("exported", &self.exported())
             .finish_non_exhaustive()
+    }
+}
+
+impl Hooks {
+    fn has(&self, hook: Hook) -> bool {
+        match hook {
+            Hook::Guard => self.guard.is_some(),
+            Hook::Catalogue => self.catalogue.is_some(),
+            Hook::Preset => self.preset.is_some(),
+            Hook::Persona => self.persona.is_some(),
+            Hook::Tool => self.tool.is_some(),
+            Hook::Message => self.message.is_some(),
+            Hook::Approval => self.approval.is_some(),
+            Hook::Result => self.result.is_some(),
+            Hook::Session => self.session.is_some(),
+        }
+    }
+
+    fn exported(&self) -> Vec<Hook> {
+        let all = Hook::ALL.into_iter();
+        all.filter(|hook| self.has(*hook)).collect()
+    }
+
+    /// Loads each hook from an instance, which is what checks its types.
+    pub(crate) fn load_all(
+        &self,
+        store: &mut Store<GuestState>,
+        instance: &Instance,
+    ) -> wasmtime::Result<()> {
+        macro_rules! load {
+            ($($hook:ident)*) => {
+                $(if let Some(indices) = &self.$hook {
+                    indices.load(&mut *store, instance)?;
+                })*
+            };
+        }
+        load!(guard catalogue preset persona tool message approval result session);
+        Ok(())
     }
 }
 
@@ -110,17 +158,18 @@ pub(crate) fn link(
     let hooks = Hooks {
         configure: configure::GuestIndices::new(&instance).ok(),
         guard: guard::GuestIndices::new(&instance).ok(),
+        catalogue: catalogue::GuestIndices::new(&instance).ok(),
+        preset: preset::GuestIndices::new(&instance).ok(),
+        persona: persona::GuestIndices::new(&instance).ok(),
         tool: tool::GuestIndices::new(&instance).ok(),
+        message: message::GuestIndices::new(&instance).ok(),
+        approval: approval::GuestIndices::new(&instance).ok(),
+        result: result::GuestIndices::new(&instance).ok(),
+        session: session::GuestIndices::new(&instance).ok(),
         instance,
     };
-    for hook in &manifest.hooks {
-        let (name, exported) = match hook {
-            Hook::Guard => ("guard", hooks.guard.is_some()),
-            Hook::Tool => ("tool", hooks.tool.is_some()),
-        };
-        if !exported {
-            return Err(LoadError::MissingHook(name));
-        }
+    if let Some(missing) = manifest.hooks.iter().find(|hook| !hooks.has(**hook)) {
+        return Err(LoadError::MissingHook(missing.as_str()));
     }
     Ok(hooks)
 }
@@ -135,9 +184,9 @@ fn missing_imports(engine: &Engine, component: &Component) -> Vec<String> {
         .collect()
 }
 
-/// Returns whether the linker serves an interface: by name and by semver track, as wasmtime
-/// matches them.
-fn is_offered(import: &str) -> bool {
+/// Returns whether the linker serves an interface, as `package:name/interface@version`: by name
+/// and by semver track, as wasmtime matches them.
+pub fn is_offered(import: &str) -> bool {
     let Some((interface, version)) = import.split_once('@') else {
         return false;
     };
@@ -151,9 +200,16 @@ fn is_offered(import: &str) -> bool {
 }
 
 /// The interfaces that the linker is given in `imports` and `wasi`.
-const OFFERED: [&str; 22] = [
+const OFFERED: [&str; 29] = [
     "damper:plugin/types",
+    "damper:plugin/log",
+    "damper:plugin/config",
+    "damper:plugin/state",
     "damper:plugin/files",
+    "damper:plugin/clock",
+    "damper:plugin/http",
+    "damper:plugin/roster",
+    "damper:plugin/sessions",
     "wasi:io/error",
     "wasi:io/poll",
     "wasi:io/streams",

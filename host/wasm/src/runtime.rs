@@ -1,7 +1,7 @@
 //! The engine at work: loads components and asks guests, many at once, within bounds.
 
 use std::{
-    collections::HashMap,
+    collections::{BTreeSet, HashMap},
     fs, io,
     path::PathBuf,
     sync::{
@@ -11,7 +11,11 @@ use std::{
     time::Duration,
 };
 
-use damper_call::{Digest, Output, RowId, ToolCall, ToolDefinition, Verdict};
+use damper_call::{
+    Composition, Delivery, Digest, Disposition, Mail, ModeDescription, Opening, Output,
+    Question as Approval, RowId, Section, Session, ToolAnswer, ToolCall, ToolDefinition, Verdict,
+    Whom,
+};
 use sha2::{Digest as _, Sha256};
 use tokio::sync::Semaphore;
 use tokio_util::task::AbortOnDropHandle;
@@ -21,17 +25,31 @@ use wasmtime::{
 };
 
 use crate::{
-    bindings::damper::plugin::{files, types},
+    around::Around,
+    bindings::damper::plugin::{clock, config, files, http, log, roster, sessions, state, types},
     cache::{CacheError, CodeCache},
     compile::{CompileError, CompilerCommand},
     engine::engine,
     failure::GuestFailure,
-    hooks::{Answer, Check, ConfigError, Configure, Definitions, Question, Run, ask_fresh},
-    imports::call::Machine,
+    grants::Grants,
+    hooks::{
+        Answer, Asked, ConfigError, Question,
+        approval::Route,
+        ask_fresh,
+        catalogue::Withhold,
+        configure::Configure,
+        guard::Check,
+        message::BeforeSend,
+        persona::Sections,
+        preset::{Compose, DescribeMode},
+        result::Review,
+        session::Opened,
+        tool::{Definitions, Run},
+    },
     limits::Ceilings,
     manifest::read_manifest,
     plugin::{Guest, LoadError, MAX_COMPONENT, Plugin, link},
-    state::GuestState,
+    state::{About, GuestState},
     ticker::Ticker,
     wasi,
 };
@@ -47,6 +65,8 @@ pub struct RuntimeSettings {
     pub compiler: CompilerCommand,
     /// What no row can go above.
     pub ceilings: Ceilings,
+    /// The folders that no grant covers: the host's own.
+    pub hidden: Vec<PathBuf>,
 }
 
 /// Why the runtime cannot start.
@@ -80,7 +100,7 @@ pub struct Runtime {
     places: Arc<Semaphore>,
     waiting: AtomicU32,
     ceilings: Ceilings,
-    machine: Arc<Machine>,
+    around: Arc<Around>,
     host_key: [u8; 32],
     /// `None` only while dropping.
     threads: Option<tokio::runtime::Runtime>,
@@ -112,7 +132,7 @@ impl Runtime {
         let threads = tokio::runtime::Builder::new_multi_thread()
             .thread_name("damper-guest")
             .on_thread_start(Engine::tls_eager_initialize)
-            .enable_time()
+            .enable_all()
             .build()?;
         Ok(Self {
             cache: CodeCache::open(&settings.cache, &settings.host_key, &engine)?,
@@ -123,7 +143,7 @@ impl Runtime {
             places: Arc::new(Semaphore::new(settings.ceilings.calls as usize)),
             waiting: AtomicU32::new(0),
             ceilings: settings.ceilings,
-            machine: Arc::new(Machine::of_this_host()),
+            around: Arc::new(Around::of_this_host(settings.hidden)),
             host_key: settings.host_key,
             threads: Some(threads),
             linker,
@@ -166,6 +186,7 @@ impl Runtime {
             manifest,
             digest,
             hooks,
+            keeps_state: imports(&self.engine, &component, "damper:plugin/state"),
         });
         let mut loaded = self.loaded.lock().unwrap_or_else(PoisonError::into_inner);
         loaded.retain(|_digest, plugin| plugin.strong_count() > 0);
@@ -207,13 +228,16 @@ impl Runtime {
         }
     }
 
+    /// Returns what guests can learn of the host, for those who know more of it.
+    pub fn around(&self) -> &Around {
+        &self.around
+    }
+
     /// Asks a guest what is wrong with its row's settings, on an instance of which every hook
     /// has been type-checked.
     pub async fn configure(&self, guest: &Arc<Guest>) -> Answer<Vec<ConfigError>> {
         let question = Configure(Arc::clone(&guest.settings));
-        self.ask(vec![Arc::clone(guest)], None, question)
-            .await
-            .remove(0)
+        self.ask_one(Arc::clone(guest), question).await
     }
 
     /// Asks a guest for its tools.
@@ -222,40 +246,92 @@ impl Runtime {
         guest: &Arc<Guest>,
         row: &RowId,
     ) -> Answer<Vec<ToolDefinition>> {
-        self.ask(vec![Arc::clone(guest)], None, Definitions(row.clone()))
+        self.ask_one(Arc::clone(guest), Definitions(row.clone()))
             .await
-            .remove(0)
+    }
+
+    /// Asks a guest what people choose its mode by.
+    pub async fn describe_mode(&self, guest: &Arc<Guest>) -> Answer<ModeDescription> {
+        self.ask_one(Arc::clone(guest), DescribeMode).await
+    }
+
+    /// Asks a guest how a session of its mode is composed. An inner error is the guest's own
+    /// word that its mode cannot run.
+    pub async fn compose(
+        &self,
+        asked: Asked,
+        session: &Arc<Session>,
+    ) -> Answer<Result<Composition, String>> {
+        self.ask_one(asked, Compose(Arc::clone(session))).await
+    }
+
+    /// Asks a guest for sections of a session's prompt.
+    pub async fn sections(&self, asked: Asked, session: &Arc<Session>) -> Answer<Vec<Section>> {
+        self.ask_one(asked, Sections(Arc::clone(session))).await
+    }
+
+    /// Asks a guest what there is to say to a session that is being opened.
+    pub async fn opened(&self, asked: Asked, session: &Arc<Session>) -> Answer<Opening> {
+        self.ask_one(asked, Opened(Arc::clone(session))).await
+    }
+
+    /// Asks a guest which of all tools a session does not get.
+    pub async fn withhold(
+        &self,
+        asked: Asked,
+        session: &Arc<Session>,
+        tools: Arc<[Arc<ToolDefinition>]>,
+    ) -> Answer<BTreeSet<String>> {
+        let question = Withhold {
+            session: Arc::clone(session),
+            tools,
+        };
+        self.ask_one(asked, question).await
+    }
+
+    /// Asks a guest how a message is delivered.
+    pub async fn before_send(&self, asked: Asked, mail: &Arc<Mail>) -> Answer<Delivery> {
+        self.ask_one(asked, BeforeSend(Arc::clone(mail))).await
+    }
+
+    /// Asks a guest who is asked about a call.
+    pub async fn route(&self, asked: Asked, question: &Arc<Approval>) -> Answer<Whom> {
+        self.ask_one(asked, Route(Arc::clone(question))).await
+    }
+
+    /// Asks a guest what becomes of a tool's answer.
+    pub async fn review(&self, asked: Asked, answer: &Arc<ToolAnswer>) -> Answer<Disposition> {
+        self.ask_one(asked, Review(Arc::clone(answer))).await
     }
 
     /// Asks each guard about a call, one after the other, each on an instance of its own.
     /// Returns as many answers as there are guards, in their order.
-    pub async fn check(
-        &self,
-        guards: Vec<Arc<Guest>>,
-        call: &Arc<ToolCall>,
-    ) -> Vec<Answer<Verdict>> {
-        self.ask(guards, Some(Arc::clone(call)), Check(Arc::clone(call)))
-            .await
+    pub async fn check(&self, guards: Vec<Asked>, call: &Arc<ToolCall>) -> Vec<Answer<Verdict>> {
+        self.ask(guards, Check(Arc::clone(call))).await
     }
 
     /// Lets a guest run the tool that a call names.
     ///
     /// Dropping the future stops the guest at its next turn, within 10 ms.
-    pub async fn run(&self, guest: &Arc<Guest>, call: &Arc<ToolCall>) -> Answer<Output> {
-        let question = Run(Arc::clone(call));
-        self.ask(vec![Arc::clone(guest)], Some(Arc::clone(call)), question)
-            .await
-            .remove(0)
+    pub async fn run(&self, asked: Asked, call: &Arc<ToolCall>) -> Answer<Output> {
+        self.ask_one(asked, Run(Arc::clone(call))).await
+    }
+
+    async fn ask_one<Q: Question + Sync + 'static>(
+        &self,
+        asked: impl Into<Asked>,
+        question: Q,
+    ) -> Answer<Q::Answer> {
+        self.ask(vec![asked.into()], question).await.remove(0)
     }
 
     /// Takes one place and asks the guests in it, in order. Always answers once per guest.
     async fn ask<Q: Question + Sync + 'static>(
         &self,
-        guests: Vec<Arc<Guest>>,
-        call: Option<Arc<ToolCall>>,
+        asked: Vec<Asked>,
         question: Q,
     ) -> Vec<Answer<Q::Answer>> {
-        let count = guests.len();
+        let count = asked.len();
         let place = match self.place().await {
             Ok(place) => place,
             Err(failure) => return refused(count, &failure),
@@ -267,16 +343,15 @@ impl Runtime {
             );
         };
         let engine = self.engine.clone();
-        let machine = Arc::clone(&self.machine);
+        let around = Arc::clone(&self.around);
         let ticking = self.ticker.ticking();
-        let seed = self.seed(call.as_deref());
+        let seed = self.seed(&question.about());
         let asking = threads.spawn(async move {
             let mut answers = Vec::with_capacity(count);
-            for guest in &guests {
-                let machine = Arc::clone(&machine);
-                let answer =
-                    ask_fresh(&engine, guest, call.clone(), machine, seed, &question).await;
-                answers.push(answer);
+            for asked in &asked {
+                let around = Arc::clone(&around);
+                let seed = granted_seed(&asked.guest.grants, seed);
+                answers.push(ask_fresh(&engine, asked, around, seed, &question).await);
             }
             drop((place, ticking));
             answers
@@ -317,9 +392,22 @@ impl Runtime {
 
     /// Derives the seed of a guest's randomness: the same for the same call, unguessable
     /// without the host's key.
-    fn seed(&self, call: Option<&ToolCall>) -> [u8; 32] {
-        let id = call.map_or("", |call| call.id.as_str());
+    fn seed(&self, about: &About) -> [u8; 32] {
+        let id = match (&about.call, &about.session) {
+            (Some(call), _) => call.id.as_str(),
+            (None, Some(session)) => session.id.as_str(),
+            (None, None) => "",
+        };
         *blake3::keyed_hash(&self.host_key, id.as_bytes()).as_bytes()
+    }
+}
+
+/// Returns the seed that a guest gets: the system's randomness where its row grants that.
+fn granted_seed(grants: &Grants, seed: [u8; 32]) -> [u8; 32] {
+    let mut random = [0; 32];
+    match grants.random && getrandom::fill(&mut random).is_ok() {
+        true => random,
+        false => seed,
     }
 }
 
@@ -355,6 +443,7 @@ fn refused<T>(count: usize, failure: &GuestFailure) -> Vec<Answer<T>> {
         micros: 0,
         memory: 0,
         log: String::new(),
+        writes: Vec::new(),
     };
     std::iter::repeat_with(answer).take(count).collect()
 }
@@ -363,7 +452,21 @@ fn refused<T>(count: usize, failure: &GuestFailure) -> Vec<Answer<T>> {
 pub(crate) fn linker(engine: &Engine) -> wasmtime::Result<Linker<GuestState>> {
     let mut linker = Linker::new(engine);
     wasi::add_to_linker(&mut linker)?;
-    types::add_to_linker::<GuestState, HasSelf<GuestState>>(&mut linker, |state| state)?;
-    files::add_to_linker::<GuestState, HasSelf<GuestState>>(&mut linker, |state| state)?;
+    macro_rules! offer {
+        ($($interface:ident)*) => {
+            $($interface::add_to_linker::<GuestState, HasSelf<GuestState>>(
+                &mut linker,
+                |state| state,
+            )?;)*
+        };
+    }
+    offer!(types log config state files clock http roster sessions);
     Ok(linker)
+}
+
+/// Returns whether a component imports an interface, whatever its version.
+fn imports(engine: &Engine, component: &Component, interface: &str) -> bool {
+    let ty = component.component_type();
+    ty.imports(engine)
+        .any(|(name, _item)| name.split('@').next() == Some(interface))
 }

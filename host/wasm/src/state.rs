@@ -5,13 +5,15 @@ use std::{
     time::{Duration, Instant},
 };
 
-use damper_call::ToolCall;
+use damper_call::{Session, StateMap, ToolCall};
 use wasmtime::{CallHook, Engine, ResourceLimiter, Store, UpdateDeadline};
 use wasmtime_wasi::{ResourceTable, WasiCtx, WasiCtxView, WasiView};
 
 use crate::{
+    around::Around,
     engine::MAX_TABLE_ELEMENTS,
-    imports::{call::Machine, files::Grants},
+    grants::Grants,
+    imports::{clock::now_ms, state::StateView},
     limits::{LimitHit, LimitKey, Limits},
     log::GuestLog,
     ticker::TICK,
@@ -30,20 +32,53 @@ pub(crate) struct GuestState {
     pub(crate) wasi: WasiCtx,
     pub(crate) table: ResourceTable,
     pub(crate) call: Option<Arc<ToolCall>>,
-    pub(crate) machine: Arc<Machine>,
+    pub(crate) session: Option<Arc<Session>>,
+    pub(crate) around: Arc<Around>,
     pub(crate) grants: Grants,
+    /// The settings of the row: the text of one JSON object.
+    pub(crate) settings: Arc<str>,
+    /// `None` where there is no session to keep it for.
+    pub(crate) state: Option<StateView>,
+    /// When the call arrived, else when the hook was asked, in milliseconds since the epoch.
+    pub(crate) started_ms: u64,
     pub(crate) log: GuestLog,
     pub(crate) meter: Meter,
 }
 
 /// What a new instance is given.
 pub(crate) struct Endowment {
-    pub(crate) call: Option<Arc<ToolCall>>,
-    pub(crate) machine: Arc<Machine>,
+    pub(crate) about: About,
+    pub(crate) around: Arc<Around>,
     pub(crate) grants: Grants,
     pub(crate) limits: Limits,
+    pub(crate) settings: Arc<str>,
+    /// What the plugin kept for the session, if there is one.
+    pub(crate) state: Option<StateMap>,
     /// Seeds the guest's randomness.
     pub(crate) seed: [u8; 32],
+}
+
+/// What a question is about.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct About {
+    pub(crate) call: Option<Arc<ToolCall>>,
+    pub(crate) session: Option<Arc<Session>>,
+}
+
+impl About {
+    pub(crate) fn call(call: &Arc<ToolCall>) -> Self {
+        Self {
+            call: Some(Arc::clone(call)),
+            session: Some(Arc::clone(&call.session)),
+        }
+    }
+
+    pub(crate) fn session(session: &Arc<Session>) -> Self {
+        Self {
+            call: None,
+            session: Some(Arc::clone(session)),
+        }
+    }
 }
 
 impl WasiView for GuestState {
@@ -70,24 +105,34 @@ pub(crate) fn store(engine: &Engine, endowment: Endowment) -> Store<GuestState> 
 /// Returns a store in which no limit is armed.
 pub(crate) fn unlimited_store(engine: &Engine, endowment: Endowment) -> Store<GuestState> {
     let Endowment {
-        call,
-        machine,
+        about: About { call, session },
+        around,
         grants,
         limits,
+        settings,
+        state,
         seed,
     } = endowment;
     let log = GuestLog::new(limits.log);
-    let time = call.as_ref().map_or(Duration::ZERO, |call| {
-        Duration::from_millis(call.received_at_ms)
-    });
+    let started_ms = call
+        .as_ref()
+        .map_or_else(now_ms, |call| call.received_at_ms);
+    let clock = wasi::Clock {
+        started: Duration::from_millis(started_ms),
+        runs: grants.clock,
+    };
     let mut table = ResourceTable::new();
     table.set_max_capacity(MAX_HANDLES);
     let state = GuestState {
-        wasi: wasi::empty_world(&log, time, seed),
+        wasi: wasi::empty_world(&log, clock, seed),
         table,
         call,
-        machine,
+        session,
+        around,
         grants,
+        settings,
+        state: state.map(|state| StateView::new(state, limits.state)),
+        started_ms,
         log,
         meter: Meter::start(limits),
     };
@@ -127,6 +172,11 @@ impl Meter {
 
     pub(crate) const fn limits(&self) -> &Limits {
         &self.limits
+    }
+
+    /// Returns how long the instance may still take.
+    pub(crate) fn wall_time_left(&self) -> Duration {
+        self.limits.wall_time.saturating_sub(self.started.elapsed())
     }
 
     /// Returns the bytes of linear memory in use, which is also the high-water mark: linear

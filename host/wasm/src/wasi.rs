@@ -33,8 +33,8 @@ pub(crate) fn add_to_linker(linker: &mut Linker<GuestState>) -> wasmtime::Result
     io::poll::add_to_linker::<GuestState, Table>(l, |state| &mut state.table)?;
     io::streams::add_to_linker::<GuestState, Table>(l, |state| &mut state.table)?;
     clocks::wall_clock::add_to_linker::<GuestState, WasiClocks>(l, GuestState::clocks)?;
-    clocks::monotonic_clock::add_to_linker::<GuestState, StoppedClock>(l, |state| {
-        StoppedClockView(&mut state.table)
+    clocks::monotonic_clock::add_to_linker::<GuestState, GrantedClock>(l, |state| {
+        GrantedClockView(state)
     })?;
     random::random::add_to_linker::<GuestState, WasiRandom>(l, |state| state.wasi.random())?;
     random::insecure::add_to_linker::<GuestState, WasiRandom>(l, |state| state.wasi.random())?;
@@ -54,16 +54,19 @@ pub(crate) fn add_to_linker(linker: &mut Linker<GuestState>) -> wasmtime::Result
 }
 
 /// Returns the world of one instance: no files, no environment, closed stdin.
-pub(crate) fn empty_world(log: &GuestLog, time: Duration, seed: [u8; 32]) -> WasiCtx {
+pub(crate) fn empty_world(log: &GuestLog, clock: Clock, seed: [u8; 32]) -> WasiCtx {
     let insecure = blake3::derive_key("damper insecure random v1", &seed);
     let number = insecure
         .first_chunk()
         .map_or(0, |bytes| u128::from_le_bytes(*bytes));
-    WasiCtx::builder()
+    let mut world = WasiCtx::builder();
+    if !clock.runs {
+        world.wall_clock(Stopped(clock.started));
+        world.monotonic_clock(Stopped(clock.started));
+    }
+    world
         .stdout(log.clone())
         .stderr(log.clone())
-        .wall_clock(Stopped(time))
-        .monotonic_clock(Stopped(time))
         .secure_random(StdRng::from_seed(seed))
         .insecure_random(StdRng::from_seed(insecure))
         .insecure_random_seed(number)
@@ -75,6 +78,15 @@ struct Table;
 
 impl HasData for Table {
     type Data<'a> = &'a mut ResourceTable;
+}
+
+/// The clock of one instance.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Clock {
+    /// The time at which it stands still, since the Unix epoch.
+    pub(crate) started: Duration,
+    /// Whether it runs instead.
+    pub(crate) runs: bool,
 }
 
 /// A clock that stands still.
@@ -100,38 +112,44 @@ impl HostMonotonicClock for Stopped {
     }
 }
 
-struct StoppedClock;
+struct GrantedClock;
 
-impl HasData for StoppedClock {
-    type Data<'a> = StoppedClockView<'a>;
+impl HasData for GrantedClock {
+    type Data<'a> = GrantedClockView<'a>;
 }
 
-/// A monotonic clock at zero, whose timers are done at once: waiting for a clock that stands
-/// still would be waiting for ever.
-struct StoppedClockView<'a>(&'a mut ResourceTable);
+/// The monotonic clock. Without a grant it stays at zero and its timers are done at once:
+/// waiting for a clock that stands still would be waiting for ever.
+struct GrantedClockView<'a>(&'a mut GuestState);
 
-impl StoppedClockView<'_> {
+impl GrantedClockView<'_> {
     fn done(&mut self) -> wasmtime::Result<Resource<DynPollable>> {
-        let done = self.0.push(Done)?;
-        subscribe(self.0, done)
+        let done = self.0.table.push(Done)?;
+        subscribe(&mut self.0.table, done)
     }
 }
 
-impl clocks::monotonic_clock::Host for StoppedClockView<'_> {
+impl clocks::monotonic_clock::Host for GrantedClockView<'_> {
     fn now(&mut self) -> wasmtime::Result<u64> {
-        Ok(0)
+        self.0.clocks().now()
     }
 
     fn resolution(&mut self) -> wasmtime::Result<u64> {
-        Ok(1_000_000)
+        self.0.clocks().resolution()
     }
 
-    fn subscribe_instant(&mut self, _when: u64) -> wasmtime::Result<Resource<DynPollable>> {
-        self.done()
+    fn subscribe_instant(&mut self, when: u64) -> wasmtime::Result<Resource<DynPollable>> {
+        match self.0.grants.clock {
+            true => self.0.clocks().subscribe_instant(when),
+            false => self.done(),
+        }
     }
 
-    fn subscribe_duration(&mut self, _duration: u64) -> wasmtime::Result<Resource<DynPollable>> {
-        self.done()
+    fn subscribe_duration(&mut self, duration: u64) -> wasmtime::Result<Resource<DynPollable>> {
+        match self.0.grants.clock {
+            true => self.0.clocks().subscribe_duration(duration),
+            false => self.done(),
+        }
     }
 }
 

@@ -1,20 +1,23 @@
-//! `damper plugin`
+//! `damper plugin`: what an author of plugins does, none of which needs a host.
+
+mod build;
+mod check;
+mod inspect;
+mod list;
+mod new;
+
+pub(crate) use self::list::ListedView;
 
 use std::process::ExitCode;
 
-use crate::{arguments::BuildArguments, exit, show};
+use crate::arguments::PluginCommand;
 
-pub(super) fn build(arguments: &BuildArguments) -> anyhow::Result<ExitCode> {
-    let built = damper_kit::build(&arguments.workspace, &arguments.out, &mut |step| {
-        show::line(&step.to_string())
-    })?;
-    for component in built {
-        let what = if component.changed {
-            "made"
-        } else {
-            "unchanged"
-        };
-        show::line(&format!("{what:<9} {}", component.path.display()));
+pub(super) fn run(command: &PluginCommand) -> anyhow::Result<ExitCode> {
+    match command {
+        PluginCommand::New(arguments) => new::run(arguments),
+        PluginCommand::Build(arguments) => build::run(arguments),
+        PluginCommand::Check(arguments) => check::run(arguments),
+        PluginCommand::List(arguments) => list::run(arguments),
+        PluginCommand::Inspect(arguments) => inspect::run(arguments),
     }
-    Ok(ExitCode::from(exit::OK))
 }

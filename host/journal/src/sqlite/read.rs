@@ -1,6 +1,6 @@
 //! Reading from the file, on a connection that cannot write.
 
-use damper_call::{CallId, Digest, SessionId};
+use damper_call::{CallId, Digest, SessionId, StateEntry, StateMap, StateScope};
 use rusqlite::{Connection, OptionalExtension, Params, Row};
 
 use super::{JournalFile, effect_named, to_sql};
@@ -171,6 +171,22 @@ impl Reader for SqliteReader {
             }
             found => Ok(found),
         }
+    }
+
+    fn state(&self, scope: &StateScope) -> Result<StateMap, JournalError> {
+        let values = self.all(
+            "SELECT key, value, version FROM states \
+             WHERE row = ?1 AND plugin = ?2 AND session = ?3",
+            (scope.row.as_str(), &scope.plugin, scope.session.as_str()),
+            |file, row| {
+                let entry = StateEntry {
+                    value: column::<Vec<u8>>(file, row, 1)?.into(),
+                    version: file.unsigned(column(file, row, 2)?)?,
+                };
+                Ok((column::<String>(file, row, 0)?, entry))
+            },
+        )?;
+        Ok(values.into_iter().collect())
     }
 }
 

@@ -13,7 +13,8 @@ const APPLICATION_ID: i32 = 0x4441_4d50;
 /// The steps from one schema to the next. A file's `user_version` is how many it has had.
 ///
 /// A released step is never changed; a change of the schema is a new step.
-pub(super) const MIGRATIONS: &[&str] = &["
+pub(super) const MIGRATIONS: &[&str] = &[
+    "
     -- AUTOINCREMENT, so that a number is not given out again when old records are pruned.
     CREATE TABLE records (
         seq     INTEGER PRIMARY KEY AUTOINCREMENT,
@@ -47,7 +48,20 @@ pub(super) const MIGRATIONS: &[&str] = &["
         digest BLOB PRIMARY KEY,
         bytes  BLOB NOT NULL
     ) STRICT;
-"];
+",
+    "
+    -- AUTOINCREMENT, so that no value gets the version of another, however that one went.
+    CREATE TABLE states (
+        version INTEGER PRIMARY KEY AUTOINCREMENT,
+        row     TEXT NOT NULL,
+        plugin  TEXT NOT NULL,
+        session TEXT NOT NULL,
+        key     TEXT NOT NULL,
+        value   BLOB NOT NULL,
+        UNIQUE (row, plugin, session, key)
+    ) STRICT;
+",
+];
 
 /// Checks that the file is a journal that this build can use, and upgrades an older one.
 pub(super) fn bring_up(

@@ -1,11 +1,12 @@
 //! `types.call`: the facts of the call that a guest is asked about.
 
-use std::{path::PathBuf, sync::Arc};
+use std::sync::Arc;
 
 use damper_call as host;
 use wasmtime::component::Resource;
 
 use crate::{
+    around::Around,
     bindings::damper::plugin::types::{
         ApprovalPolicy, Command, Dialect, EffectClass, Host, HostCall, ModeBinding, ToolSource,
     },
@@ -17,48 +18,35 @@ use crate::{
 #[expect(unreachable_pub, reason = "the generated bindings re-export it")]
 pub struct CallFacts {
     pub(crate) call: Arc<host::ToolCall>,
-    pub(crate) machine: Arc<Machine>,
+    pub(crate) around: Arc<Around>,
 }
 
-/// What guests may know of the machine: gathered once, when the host starts.
-#[derive(Debug, Clone, Default)]
-pub(crate) struct Machine {
-    pub(crate) home: Option<PathBuf>,
-    pub(crate) temp_roots: Vec<PathBuf>,
-}
-
-impl Machine {
-    /// Reads the environment of the host.
-    pub(crate) fn of_this_host() -> Self {
-        let mut temp_roots: Vec<PathBuf> = ["TMPDIR", "TMP", "TEMP"]
-            .iter()
-            .filter_map(std::env::var_os)
-            .map(PathBuf::from)
-            .collect();
-        if cfg!(unix) {
-            temp_roots.push(PathBuf::from("/tmp"));
-        }
-        temp_roots.retain(|root| root.is_absolute());
-        temp_roots.sort();
-        temp_roots.dedup();
-        let home = std::env::var_os("HOME")
-            .map(PathBuf::from)
-            .filter(|home| home.is_absolute());
-        Self { home, temp_roots }
-    }
-}
-
-fn text(path: &std::path::Path) -> String {
+/// Returns a path as guests see it.
+pub(super) fn text(path: &std::path::Path) -> String {
     path.to_string_lossy().into_owned()
+}
+
+/// Returns paths as guests see them.
+pub(super) fn texts(paths: &[std::path::PathBuf]) -> Vec<String> {
+    paths.iter().map(|path| text(path)).collect()
 }
 
 impl Host for GuestState {}
 
-type Answer<T> = wasmtime::Result<T>;
+pub(super) type Answer<T> = wasmtime::Result<T>;
 
 impl GuestState {
     fn facts(&self, call: &Resource<CallFacts>) -> Answer<&CallFacts> {
         Ok(self.table.get(call)?)
+    }
+
+    /// Hands a guest a call of its own.
+    pub(super) fn give_call(&mut self, call: &Arc<host::ToolCall>) -> Answer<Resource<CallFacts>> {
+        let facts = CallFacts {
+            call: Arc::clone(call),
+            around: Arc::clone(&self.around),
+        };
+        Ok(self.table.push(facts)?)
     }
 }
 
@@ -72,10 +60,7 @@ impl HostCall for GuestState {
     }
 
     fn source(&mut self, call: Resource<CallFacts>) -> Answer<ToolSource> {
-        Ok(match &self.facts(&call)?.call.tool.source {
-            host::ToolSource::Native => ToolSource::Native,
-            host::ToolSource::Plugin(row) => ToolSource::Plugin(row.to_string()),
-        })
+        Ok(source(&self.facts(&call)?.call.tool.source))
     }
 
     fn arguments(&mut self, call: Resource<CallFacts>) -> Answer<String> {
@@ -104,14 +89,7 @@ impl HostCall for GuestState {
     }
 
     fn roots(&mut self, call: Resource<CallFacts>) -> Answer<Vec<String>> {
-        Ok(self
-            .facts(&call)?
-            .call
-            .session
-            .roots
-            .iter()
-            .map(|root| text(root))
-            .collect())
+        Ok(texts(&self.facts(&call)?.call.session.roots))
     }
 
     fn cwd(&mut self, call: Resource<CallFacts>) -> Answer<String> {
@@ -119,17 +97,11 @@ impl HostCall for GuestState {
     }
 
     fn home(&mut self, call: Resource<CallFacts>) -> Answer<Option<String>> {
-        Ok(self.facts(&call)?.machine.home.as_deref().map(text))
+        Ok(self.facts(&call)?.around.home.as_deref().map(text))
     }
 
     fn temp_roots(&mut self, call: Resource<CallFacts>) -> Answer<Vec<String>> {
-        Ok(self
-            .facts(&call)?
-            .machine
-            .temp_roots
-            .iter()
-            .map(|root| text(root))
-            .collect())
+        Ok(texts(&self.facts(&call)?.around.temp_roots))
     }
 
     fn platform(&mut self, _call: Resource<CallFacts>) -> Answer<String> {
@@ -145,11 +117,7 @@ impl HostCall for GuestState {
     }
 
     fn mode(&mut self, call: Resource<CallFacts>) -> Answer<ModeBinding> {
-        Ok(match &self.facts(&call)?.call.session.mode {
-            host::ModeBinding::None => ModeBinding::None,
-            host::ModeBinding::Bound(mode) => ModeBinding::Bound(mode.clone()),
-            host::ModeBinding::Unknown => ModeBinding::Unknown,
-        })
+        Ok(mode(&self.facts(&call)?.call.session.mode))
     }
 
     fn role(&mut self, call: Resource<CallFacts>) -> Answer<String> {
@@ -185,11 +153,7 @@ impl HostCall for GuestState {
     }
 
     fn effect(&mut self, call: Resource<CallFacts>) -> Answer<EffectClass> {
-        Ok(match self.facts(&call)?.call.tool.effect {
-            host::EffectClass::None => EffectClass::None,
-            host::EffectClass::Idempotent => EffectClass::Idempotent,
-            host::EffectClass::Once => EffectClass::Once,
-        })
+        Ok(effect(self.facts(&call)?.call.tool.effect))
     }
 
     fn drop(&mut self, call: Resource<CallFacts>) -> wasmtime::Result<()> {
@@ -198,9 +162,34 @@ impl HostCall for GuestState {
     }
 }
 
-fn policy(policy: host::ApprovalPolicy) -> ApprovalPolicy {
+pub(super) const fn policy(policy: host::ApprovalPolicy) -> ApprovalPolicy {
     match policy {
         host::ApprovalPolicy::Ask => ApprovalPolicy::Ask,
         host::ApprovalPolicy::Never => ApprovalPolicy::Never,
+    }
+}
+
+pub(super) fn mode(mode: &host::ModeBinding) -> ModeBinding {
+    match mode {
+        host::ModeBinding::None => ModeBinding::None,
+        host::ModeBinding::Bound(mode) => ModeBinding::Bound(mode.clone()),
+        host::ModeBinding::Unknown => ModeBinding::Unknown,
+    }
+}
+
+/// Returns where a tool comes from in the words of the contract.
+pub(crate) fn source(source: &host::ToolSource) -> ToolSource {
+    match source {
+        host::ToolSource::Native => ToolSource::Native,
+        host::ToolSource::Plugin(row) => ToolSource::Plugin(row.to_string()),
+    }
+}
+
+/// Returns an effect class in the words of the contract.
+pub(crate) const fn effect(effect: host::EffectClass) -> EffectClass {
+    match effect {
+        host::EffectClass::None => EffectClass::None,
+        host::EffectClass::Idempotent => EffectClass::Idempotent,
+        host::EffectClass::Once => EffectClass::Once,
     }
 }
