@@ -19,6 +19,8 @@ mod hostile;
 mod house_rules;
 /// A host that is killed between any two records.
 mod kill;
+/// Sessions in a mode, and coordinators that are narrowed.
+mod modes;
 /// The profile that is edited while calls are made.
 mod profile;
 /// The commands of the README, run as they stand there.
