@@ -16,8 +16,10 @@ mod clients;
 /// Guests that loop, trap, eat memory, flood and lie.
 mod hostile;
 /// The rules of the repository itself: arrows between crates, the table of hooks.
+mod hooks;
 mod house_rules;
 /// A host that is killed between any two records.
+mod imports;
 mod kill;
 /// Sessions in a mode, and coordinators that are narrowed.
 mod modes;

@@ -9,15 +9,20 @@ use damper_tests::{Host, Piped, guest};
 use serde_json::{Value, json};
 
 /// An agent on `damper mcp`.
-struct Agent {
+pub(crate) struct Agent {
     pipes: Piped,
     /// What the host told it when it connected.
-    hello: Value,
+    pub(crate) hello: Value,
 }
 
 impl Agent {
-    fn in_mode(host: &Host, mode: &str) -> Self {
-        let pipes = host.spawn(&["mcp", "--mode", mode]);
+    pub(crate) fn in_mode(host: &Host, mode: &str) -> Self {
+        Self::start(host, &["mcp", "--mode", mode])
+    }
+
+    /// Starts an agent by a command line of ours.
+    pub(crate) fn start(host: &Host, line: &[&str]) -> Self {
+        let pipes = host.spawn(line);
         let mut agent = Self {
             pipes,
             hello: Value::Null,
@@ -45,8 +50,15 @@ impl Agent {
         }
     }
 
-    fn tools(&mut self) -> Vec<String> {
+    pub(crate) fn tools(&mut self) -> Vec<String> {
         names(&self.ask("tools/list", &json!({}))["result"]["tools"])
+    }
+
+    /// Calls a tool and returns its answer as text.
+    pub(crate) fn call(&mut self, tool: &str, arguments: &Value) -> String {
+        let answer = self.ask("tools/call", &json!({"name": tool, "arguments": arguments}));
+        let text = answer["result"]["content"][0]["text"].as_str();
+        text.unwrap_or_else(|| panic!("no answer: {answer}")).to_owned()
     }
 
     fn bash(&mut self) -> Value {
