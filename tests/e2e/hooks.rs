@@ -56,11 +56,24 @@ fn check_failed(host: &Host, hook: &str, named: &str) {
     let body = &record["body"];
     assert!(body["failure"].as_str().unwrap().contains(named), "{body}");
     assert_eq!(body["plugin"], "test/hostile-hooks");
-    assert!(body["input_digest"].as_str().unwrap().starts_with("sha256:"));
+    assert!(
+        body["input_digest"]
+            .as_str()
+            .unwrap()
+            .starts_with("sha256:")
+    );
     let counted = host.row("hooks")["counters"]["failures"].clone();
-    let times: u64 = counted.as_object().unwrap().values().filter_map(Value::as_u64).sum();
+    let times: u64 = counted
+        .as_object()
+        .unwrap()
+        .values()
+        .filter_map(Value::as_u64)
+        .sum();
     assert!(times > 0, "{counted}");
-    assert_eq!(host.call("read", &json!({"file_path": "file"}))["ending"], "completed");
+    assert_eq!(
+        host.call("read", &json!({"file_path": "file"}))["ending"],
+        "completed"
+    );
 }
 
 fn started(patch: &str) -> Host {
@@ -78,31 +91,66 @@ fn good_answers_count() {
     let host = started(&hooks("", ""));
     let mut agent = Agent::in_mode(&host, "hooks");
     let instructions = told(&agent);
-    for expected in ["this was replaced", "this was a welcome", "is writable", "`sh` is `"] {
-        assert!(instructions.contains(expected), "{expected}: {instructions}");
+    for expected in [
+        "this was replaced",
+        "this was a welcome",
+        "is writable",
+        "`sh` is `",
+    ] {
+        assert!(
+            instructions.contains(expected),
+            "{expected}: {instructions}"
+        );
     }
-    assert!(!instructions.contains("this was composed"), "{instructions}");
+    assert!(
+        !instructions.contains("this was composed"),
+        "{instructions}"
+    );
     assert_eq!(agent.tools(), ["bash", "file_info", "read"]);
 
     let noted = host.bash("echo NOTE");
     let text = noted["text"].as_str().unwrap();
     assert!(text.starts_with("NOTE\n"), "{text}");
-    assert!(text.ends_with("\n\nNotes by Damper:\n[hooks] this was noted"), "{text}");
+    assert!(
+        text.ends_with("\n\nNotes by Damper:\n[hooks] this was noted"),
+        "{text}"
+    );
     let arguments = json!({"command": "echo WITHHOLD me"}).to_string();
-    let withheld = || host.damper(&["call", "bash", &arguments, "--id", "held", "--json"]).json();
+    let withheld = || {
+        host.damper(&["call", "bash", &arguments, "--id", "held", "--json"])
+            .json()
+    };
     let first = withheld();
     assert_eq!(first["is_error"], true);
     let text = first["text"].as_str().unwrap();
-    assert!(text.contains("[hooks] this was withheld") && !text.contains("me"), "{text}");
+    assert!(
+        text.contains("[hooks] this was withheld") && !text.contains("me"),
+        "{text}"
+    );
     assert_eq!(withheld(), first, "the record answers the same");
     let finished = records(&host, "call/finished");
-    let kept = finished.iter().find(|record| record["body"]["call"] == "held").unwrap();
-    assert!(kept["body"]["text"].as_str().unwrap().contains("WITHHOLD me"), "{kept}");
+    let kept = finished
+        .iter()
+        .find(|record| record["body"]["call"] == "held")
+        .unwrap();
+    assert!(
+        kept["body"]["text"]
+            .as_str()
+            .unwrap()
+            .contains("WITHHOLD me"),
+        "{kept}"
+    );
 
     let mut watching = host.watch_approvals();
     let denied = host.bash("rm -rf everything");
     assert_eq!(denied["ending"], "denied");
-    assert!(denied["text"].as_str().unwrap().contains("this was routed to nobody"), "{denied}");
+    assert!(
+        denied["text"]
+            .as_str()
+            .unwrap()
+            .contains("this was routed to nobody"),
+        "{denied}"
+    );
     host.edit(&format!("{}- id: hooks\n  disabled: true\n", hooks("", "")));
     let asked = host.spawn_call("bash", &json!({"command": "rm -rf everything"}), &[]);
     let raised = watching.raised();
@@ -113,7 +161,11 @@ fn good_answers_count() {
 #[test]
 fn a_mode_whose_preset_fails_cannot_run() {
     for (fails, hook, nonsense) in [
-        ("describe", "preset.describe", "a mode's name has 1 to 80 bytes"),
+        (
+            "describe",
+            "preset.describe",
+            "a mode's name has 1 to 80 bytes",
+        ),
         ("compose", "preset.compose", "the tool name"),
     ] {
         for (how, named) in FAULTS.into_iter().chain([("nonsense", nonsense)]) {
@@ -125,7 +177,10 @@ fn a_mode_whose_preset_fails_cannot_run() {
                 .iter()
                 .find(|mode| mode["id"] == "hooks")
                 .unwrap();
-            assert!(mode["cannot_run"].as_str().unwrap().contains(named), "{mode}");
+            assert!(
+                mode["cannot_run"].as_str().unwrap().contains(named),
+                "{mode}"
+            );
             let refused = host.damper(&["mcp", "--mode", "hooks"]);
             assert_eq!(refused.code, 5, "{refused:?}");
             assert!(refused.stderr.contains(named), "{refused:?}");
@@ -140,14 +195,20 @@ fn a_session_opens_without_the_persona_that_fails() {
         let host = started(&hooks("persona", how));
         let instructions = told(&Agent::in_mode(&host, "hooks"));
         assert!(instructions.contains("this was composed"), "{instructions}");
-        assert!(!instructions.contains("this was replaced"), "{instructions}");
+        assert!(
+            !instructions.contains("this was replaced"),
+            "{instructions}"
+        );
         check_failed(&host, "persona.sections", named);
     }
 }
 
 #[test]
 fn a_session_opens_without_the_welcome_that_fails() {
-    for (how, named) in FAULTS.into_iter().chain([("nonsense", "more than 16 notices")]) {
+    for (how, named) in FAULTS
+        .into_iter()
+        .chain([("nonsense", "more than 16 notices")])
+    {
         let host = started(&hooks("session", how));
         let instructions = told(&Agent::in_mode(&host, "hooks"));
         assert!(!instructions.contains("again and again"), "{instructions}");
@@ -161,7 +222,10 @@ fn an_answer_stays_when_its_review_fails() {
     for (how, named) in FAULTS.into_iter().chain([nonsense]) {
         let host = started(&hooks("result", how));
         let answer = host.bash("echo WITHHOLD");
-        assert!(answer["text"].as_str().unwrap().starts_with("WITHHOLD\n"), "{how}: {answer}");
+        assert!(
+            answer["text"].as_str().unwrap().starts_with("WITHHOLD\n"),
+            "{how}: {answer}"
+        );
         assert_eq!(answer["is_error"], false);
         check_failed(&host, "result.review", named);
     }
@@ -198,7 +262,11 @@ fn the_last_good_answer_holds_when_withholding_fails() {
         let never = hooks("catalogue", how);
         host.edit(&never);
         let mut other = Agent::in_mode(&host, "hooks");
-        assert_eq!(other.tools(), ["bash", "file_info", "grep", "read"], "{how}");
+        assert_eq!(
+            other.tools(),
+            ["bash", "file_info", "grep", "read"],
+            "{how}"
+        );
     }
 }
 
@@ -262,7 +330,10 @@ async fn a_message_is_delivered_when_its_hook_fails() {
         let told = serde_json::to_string(&records).unwrap();
         match how {
             "" => assert!(told.contains("interrupt-first"), "{told}"),
-            _ => assert!(told.contains(named) && told.contains("message.before-send"), "{told}"),
+            _ => assert!(
+                told.contains(named) && told.contains("message.before-send"),
+                "{told}"
+            ),
         }
         drop(runtime);
     }

@@ -23,9 +23,7 @@ fn probe(more: &str) -> String {
 
 fn row(plugin: &str, more: &str) -> String {
     // A tool may be slow on a busy machine; what it is to run into is said by the test.
-    format!(
-        "- insert:\n    - id: probe\n      plugin: {plugin}\n{more}",
-    )
+    format!("- insert:\n    - id: probe\n      plugin: {plugin}\n{more}",)
 }
 
 /// Returns an agent whose calls all belong to one session.
@@ -67,7 +65,8 @@ fn settings_are_those_of_the_row() {
     let host = Host::with_patch(&probe("      config: {words: [a, b], deep: {er: 1}}\n"));
     let mut agent = agent(&host);
     let expected = r#"{"deep":{"er":1},"words":["a","b"]}"#;
-    let answer: Value = serde_json::from_str(&agent.call("probe", &json!({"use": "settings"}))).unwrap();
+    let answer: Value =
+        serde_json::from_str(&agent.call("probe", &json!({"use": "settings"}))).unwrap();
     assert_eq!(answer, serde_json::from_str::<Value>(expected).unwrap());
 }
 
@@ -89,10 +88,19 @@ fn state_is_kept_by_session_and_within_its_limit() {
             (put("b", 1_012), "Ok(())"),
             (put("c", 1), "Full(1024)"),
             (json!({"use": "state-keys"}), r#"Ok(["a", "b"])"#),
-            (json!({"use": "state-put-if", "key": "a", "version": null}), "Conflict"),
+            (
+                json!({"use": "state-put-if", "key": "a", "version": null}),
+                "Conflict",
+            ),
             (json!({"use": "state-delete", "key": "b"}), "Ok(())"),
-            (json!({"use": "state-put-if", "key": "b", "version": null}), "Ok(())"),
-            (json!({"use": "put-and-trap", "key": "t"}), "import-probe fails after it has written"),
+            (
+                json!({"use": "state-put-if", "key": "b", "version": null}),
+                "Ok(())",
+            ),
+            (
+                json!({"use": "put-and-trap", "key": "t"}),
+                "import-probe fails after it has written",
+            ),
             (get("t"), "Ok(None)"),
             (put("large", 300_000), "hit the answer size limit"),
         ],
@@ -109,18 +117,27 @@ fn no_count_is_lost_where_calls_are_made_at_once() {
     host.serve();
     let count = |host: &Host| named_call(host, &json!({"use": "count"}));
     let answers: Vec<String> = thread::scope(|scope| {
-        let callers: Vec<_> = (0..CALLERS)
-            .map(|_| scope.spawn(|| count(&host)))
-            .collect();
-        callers.into_iter().map(|caller| caller.join().unwrap()).collect()
+        let callers: Vec<_> = (0..CALLERS).map(|_| scope.spawn(|| count(&host))).collect();
+        callers
+            .into_iter()
+            .map(|caller| caller.join().unwrap())
+            .collect()
     });
     // Each counted, or was told that it lost twice; none counted over another.
-    let counted = answers.iter().filter(|answer| answer.contains("Ok(")).count();
-    let lost = answers.iter().filter(|answer| answer.contains("other calls changed its state"));
+    let counted = answers
+        .iter()
+        .filter(|answer| answer.contains("Ok("))
+        .count();
+    let lost = answers
+        .iter()
+        .filter(|answer| answer.contains("other calls changed its state"));
     assert_eq!(counted + lost.count(), CALLERS, "{answers:?}");
     assert!(counted > 0, "{answers:?}");
     let next = count(&host);
-    assert!(next.contains(&format!("Ok({})", counted + 1)), "{next}: {answers:?}");
+    assert!(
+        next.contains(&format!("Ok({})", counted + 1)),
+        "{next}: {answers:?}"
+    );
 
     // The same session after a crash, and with another version of the plugin.
     host.kill();
@@ -130,7 +147,10 @@ fn no_count_is_lost_where_calls_are_made_at_once() {
     overwrite(&mut bytes, ASKED_PORT, "47199");
     let newer = host.work().join("newer.wasm");
     fs::write(&newer, bytes).unwrap();
-    host.edit(&row(&newer.display().to_string(), "      limits: {wall_time: 1m}\n"));
+    host.edit(&row(
+        &newer.display().to_string(),
+        "      limits: {wall_time: 1m}\n",
+    ));
     assert!(count(&host).contains(&format!("Ok({})", counted + 3)));
 }
 
@@ -139,7 +159,12 @@ fn named_call(host: &Host, arguments: &Value) -> String {
     let http = host.status()["http"].clone();
     let token = fs::read_to_string(http["token_file"].as_str().unwrap()).unwrap();
     let url = http["url"].as_str().unwrap();
-    let authority = url.strip_prefix("http://").unwrap().split('/').next().unwrap();
+    let authority = url
+        .strip_prefix("http://")
+        .unwrap()
+        .split('/')
+        .next()
+        .unwrap();
     let body = json!({"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": {
         "name": "probe", "arguments": arguments,
         "_meta": {
@@ -172,7 +197,9 @@ fn files_are_reached_where_both_sides_say_so() {
     fs::write(host.work().join("file"), "content").unwrap();
     fs::create_dir(host.work().join("folder")).unwrap();
     symlink("/etc/hostname", host.work().join("link")).unwrap();
-    let pipe = std::process::Command::new("mkfifo").arg(host.work().join("pipe")).status();
+    let pipe = std::process::Command::new("mkfifo")
+        .arg(host.work().join("pipe"))
+        .status();
     assert!(pipe.unwrap().success());
     let stat = |path: &str| json!({"use": "stat", "path": path});
     let read = |path: &str| json!({"use": "read", "path": path});
@@ -250,7 +277,9 @@ fn only_granted_hosts_are_spoken_to() {
                 _ => ("200 OK", "hello"),
             };
             let length = body.len();
-            let answer = format!("HTTP/1.1 {head}\r\nContent-Length: {length}\r\nConnection: close\r\n\r\n{body}");
+            let answer = format!(
+                "HTTP/1.1 {head}\r\nContent-Length: {length}\r\nConnection: close\r\n\r\n{body}"
+            );
             // A client that has seen enough hangs up.
             if stream.write_all(answer.as_bytes()).is_err() {
                 continue;
@@ -264,7 +293,9 @@ fn only_granted_hosts_are_spoken_to() {
     let plugin = host.work().join("probe.wasm");
     fs::write(&plugin, bytes).unwrap();
     let with = |grants: &str| {
-        let more = format!("      grants: {{{grants}}}\n      limits: {{arguments: 1KiB, wall_time: 3s}}\n");
+        let more = format!(
+            "      grants: {{{grants}}}\n      limits: {{arguments: 1KiB, wall_time: 3s}}\n"
+        );
         row(&plugin.display().to_string(), &more)
     };
     host.write_patch(&with(&format!("http: ['127.0.0.1:{port}']")));
@@ -277,9 +308,18 @@ fn only_granted_hosts_are_spoken_to() {
             (get("/redirect"), "302: "),
             (get("/large"), "TooLarge(1024)"),
             (get("/slow"), "wall time limit of 3 s"),
-            (json!({"use": "http", "url": "http://127.0.0.1:1/"}), "NotGranted"),
-            (json!({"use": "http", "url": "http://example.com/"}), "NotGranted"),
-            (json!({"use": "http", "url": "file:///etc/hostname"}), "InvalidRequest"),
+            (
+                json!({"use": "http", "url": "http://127.0.0.1:1/"}),
+                "NotGranted",
+            ),
+            (
+                json!({"use": "http", "url": "http://example.com/"}),
+                "NotGranted",
+            ),
+            (
+                json!({"use": "http", "url": "file:///etc/hostname"}),
+                "InvalidRequest",
+            ),
         ],
     );
     host.edit(&with("http: ['127.0.0.1:1']"));

@@ -13,10 +13,10 @@ mod bench;
 mod calls;
 /// Real MCP clients and the conformance suite.
 mod clients;
-/// Guests that loop, trap, eat memory, flood and lie.
-mod hostile;
 /// The rules of the repository itself: arrows between crates, the table of hooks.
 mod hooks;
+/// Guests that loop, trap, eat memory, flood and lie.
+mod hostile;
 mod house_rules;
 /// A host that is killed between any two records.
 mod imports;

@@ -58,7 +58,8 @@ impl Agent {
     pub(crate) fn call(&mut self, tool: &str, arguments: &Value) -> String {
         let answer = self.ask("tools/call", &json!({"name": tool, "arguments": arguments}));
         let text = answer["result"]["content"][0]["text"].as_str();
-        text.unwrap_or_else(|| panic!("no answer: {answer}")).to_owned()
+        text.unwrap_or_else(|| panic!("no answer: {answer}"))
+            .to_owned()
     }
 
     fn bash(&mut self) -> Value {

@@ -12,7 +12,8 @@ use damper_journal::{Change, GuestFailed, RowResult};
 use damper_profile::{Composition, Folder, PluginRef, Row, RowKind, Tools};
 use damper_tools::NativeTool;
 use damper_wasm::{
-    FileGrant, FileGrants, Grants, Guest, GuestFailure, Hook, Limits, Plugin, Runtime, read_manifest,
+    FileGrant, FileGrants, Grants, Guest, GuestFailure, Hook, Limits, Plugin, Runtime,
+    read_manifest,
 };
 
 use crate::{

@@ -27,26 +27,49 @@ struct Settings {
 #[derive(Deserialize)]
 #[serde(rename_all = "kebab-case", tag = "use")]
 enum Use {
-    Log { text: String, times: u32 },
+    Log {
+        text: String,
+        times: u32,
+    },
     Settings,
-    StateGet { key: String },
-    StatePut { key: String, size: usize },
-    StatePutIf { key: String, version: Option<u64> },
-    StateDelete { key: String },
+    StateGet {
+        key: String,
+    },
+    StatePut {
+        key: String,
+        size: usize,
+    },
+    StatePutIf {
+        key: String,
+        version: Option<u64>,
+    },
+    StateDelete {
+        key: String,
+    },
     StateKeys,
     /// Adds one to a number.
     Count,
     /// Writes and then fails.
-    PutAndTrap { key: String },
-    Stat { path: String },
-    Read { path: String },
+    PutAndTrap {
+        key: String,
+    },
+    Stat {
+        path: String,
+    },
+    Read {
+        path: String,
+    },
     Clock,
     Random,
-    Http { url: String },
+    Http {
+        url: String,
+    },
     Roster,
     CurrentSession,
     SessionTree,
-    Session { id: String },
+    Session {
+        id: String,
+    },
 }
 
 impl Tool for Probe {
@@ -106,7 +129,10 @@ impl Probe {
             Use::StatePutIf { key, version } => format!("{:?}", state::put_if(&key, b"1", version)),
             Use::StateDelete { key } => format!("{:?}", state::delete(&key)),
             Use::StateKeys => format!("{:?}", state::keys()),
-            Use::Count => format!("{:?}", state::update("count", |count: &mut u64| *count += 1)),
+            Use::Count => format!(
+                "{:?}",
+                state::update("count", |count: &mut u64| *count += 1)
+            ),
             Use::PutAndTrap { key } => {
                 let put = state::put(&key, b"1");
                 assert!(put.is_err(), "import-probe fails after it has written");
