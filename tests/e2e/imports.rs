@@ -358,6 +358,48 @@ fn modes_and_sessions_are_shown_with_a_grant() {
     );
 }
 
+#[test]
+fn handles_and_the_stack_are_limited() {
+    let host = Host::with_patch(&probe(
+        "      limits: {host_calls: 100000, guest_time: 30s}\n",
+    ));
+    let mut agent = agent(&host);
+    let leak = |times: u32| json!({"use": "leak-handles", "times": times});
+    check(
+        &mut agent,
+        &[
+            (leak(500), "leaked"),
+            (leak(5_000), "trapped"),
+            (leak(500), "leaked"),
+            (json!({"use": "recurse"}), "call stack exhausted"),
+            (leak(500), "leaked"),
+        ],
+    );
+}
+
+#[test]
+fn the_world_is_empty() {
+    let host = Host::with_patch(&probe(""));
+    let empty = "file: false, variables: 0, arguments: 0, input: Ok(0) bytes";
+    check(&mut agent(&host), &[(json!({"use": "world"}), empty)]);
+}
+
+#[test]
+fn nothing_of_one_instance_is_left_for_the_next() {
+    let host = Host::with_patch(&probe("      limits: {guest_time: 30s, wall_time: 1m}\n"));
+    let mut agent = agent(&host);
+    let leave = json!({"use": "leave", "secret": "correct horse battery"});
+    let scan = json!({"use": "scan", "secret": "correct horse battery"});
+    // Again and again, so that slots of the pool are used again.
+    for _ in 0..20 {
+        let turn = [
+            (leave.clone(), "left 210000 bytes"),
+            (scan.clone(), "nowhere else"),
+        ];
+        check(&mut agent, &turn);
+    }
+}
+
 /// Writes over each place where a text stands with another of the same length.
 fn overwrite(bytes: &mut [u8], old: &str, new: &str) {
     assert_eq!(old.len(), new.len());

@@ -214,13 +214,14 @@ impl Preparation<'_> {
         running: Running,
         on_disk: Option<Digest>,
     ) -> (Arc<InstalledRow>, RowResult) {
+        let declared = self.declared(row, &state);
         let installed = InstalledRow {
             id: row.id.clone(),
             row: row.clone(),
             state,
             running,
             on_disk,
-            declared: self.declared(row),
+            declared,
             counters: before.map_or_else(Arc::default, |before| Arc::clone(&before.counters)),
         };
         let change = match before {
@@ -251,13 +252,14 @@ impl Preparation<'_> {
             Running::Native(_) | Running::Plugin(_) => RowState::LastGood(why.clone()),
         };
         let known = before.is_some_and(|before| before.state == state);
+        let declared = self.declared(row, &state);
         let installed = InstalledRow {
             id: row.id.clone(),
             row: good_row,
             state,
             running,
             on_disk,
-            declared: self.declared(row),
+            declared,
             counters: before.map_or_else(
                 || Arc::new(RowCounters::default()),
                 |before| Arc::clone(&before.counters),
@@ -314,9 +316,10 @@ impl Preparation<'_> {
         Some(refused.to_string())
     }
 
-    /// Returns the hooks that the component on the disk says it has, whether it loads or not.
-    fn declared(&self, row: &Row) -> Option<Vec<Hook>> {
-        let RowKind::Plugin(plugin) = &row.kind else {
+    /// Returns the hooks that the component of a failed row says it has. A row that runs says so
+    /// itself.
+    fn declared(&self, row: &Row, state: &RowState) -> Option<Vec<Hook>> {
+        let (RowKind::Plugin(plugin), RowState::Failed(_)) = (&row.kind, state) else {
             return None;
         };
         let captured = self.components.0.get(plugin)?.as_ref().ok()?;

@@ -70,6 +70,22 @@ enum Use {
     Session {
         id: String,
     },
+    /// Holds on to handles of the host.
+    LeakHandles {
+        times: u32,
+    },
+    /// Calls itself until the stack is used up.
+    Recurse,
+    /// Looks for files, an environment, arguments and input.
+    World,
+    /// Leaves a secret in memory.
+    Leave {
+        secret: String,
+    },
+    /// Looks for one all over memory.
+    Scan {
+        secret: String,
+    },
 }
 
 impl Tool for Probe {
@@ -176,7 +192,58 @@ impl Probe {
                 Ok(session) => format!("is {}", session.role()),
                 Err(error) => format!("{error:?}"),
             },
+            Use::LeakHandles { times } => {
+                for _ in 0..times {
+                    std::mem::forget(sessions::current());
+                }
+                "leaked".to_owned()
+            }
+            Use::Recurse => recurse(1).to_string(),
+            Use::World => world(),
+            Use::Leave { secret } => format!("left {} bytes", secret.repeat(10_000).len()),
+            Use::Scan { secret } => scan(&secret),
         }
+    }
+}
+
+fn recurse(depth: u64) -> u64 {
+    std::hint::black_box(if depth == 0 {
+        0
+    } else {
+        recurse(depth + 1) + 1
+    })
+}
+
+fn world() -> String {
+    format!(
+        "file: {}, variables: {}, arguments: {}, input: {:?} bytes",
+        std::fs::read("/etc/hostname").is_ok(),
+        std::env::vars().count(),
+        std::env::args().count(),
+        std::io::read_to_string(std::io::stdin()).map(|input| input.len()),
+    )
+}
+
+/// Looks for a text in all memory that there is, and in 8 MiB more.
+#[expect(
+    unsafe_code,
+    reason = "looking where one should not is what this guest is for"
+)]
+fn scan(text: &str) -> String {
+    let fresh = std::hint::black_box(vec![0_u8; 8 << 20]);
+    let length = fresh.as_ptr().addr() + fresh.len();
+    // SAFETY: the memory of an instance begins at 0 and never shrinks; 1 is the first address
+    // that is not null.
+    let memory: &[u8] =
+        unsafe { std::slice::from_raw_parts(std::ptr::without_provenance(1), length - 1) };
+    let found = memory
+        .windows(text.len())
+        .filter(|window| *window == text.as_bytes())
+        .count();
+    // The arguments of this very call have it, and so have their copies.
+    match found {
+        1..100 => "found it nowhere else".to_owned(),
+        _ => format!("found it {found} times"),
     }
 }
 
