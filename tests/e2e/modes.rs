@@ -172,7 +172,9 @@ fn a_mode_that_cannot_run_opens_no_session() {
 
 #[test]
 fn a_mode_is_chosen_over_http_too() {
-    let host = Host::start();
+    let mut host = Host::stopped();
+    host.arguments(&["--http", "127.0.0.1:0"]);
+    host.serve();
     let status = host.status();
     let http = &status["http"];
     let token = std::fs::read_to_string(http["token_file"].as_str().unwrap()).unwrap();
