@@ -14,6 +14,7 @@ mod calls;
 /// Real MCP clients and the conformance suite.
 mod clients;
 /// The rules of the repository itself: arrows between crates, the table of hooks.
+mod gallery;
 mod hooks;
 /// Guests that loop, trap, eat memory, flood and lie.
 mod hostile;
