@@ -220,14 +220,36 @@ pub(crate) enum PluginCommand {
     ///
     /// Finds or installs what compiling to WebAssembly needs, and says what it does.
     Build(BuildArguments),
+    /// Write what a plugin in a language without an SDK is written against
+    #[command(subcommand)]
+    Bindings(BindingsCommand),
 }
 
 #[derive(Debug, Args)]
 pub(crate) struct BuildArguments {
-    /// The Cargo workspace or package
+    /// The Cargo workspace or package, or a folder with a `damper.toml`
     #[arg(long, default_value = ".", value_name = "FOLDER")]
     pub(crate) workspace: PathBuf,
     /// Where to put the components
     #[arg(long, default_value = "target/guests", value_name = "FOLDER")]
     pub(crate) out: PathBuf,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum BindingsCommand {
+    /// Write the contract itself, for tools that read WIT
+    Wit {
+        /// Where to put it
+        #[arg(long, default_value = "wit", value_name = "FOLDER")]
+        out: PathBuf,
+    },
+    /// Write a C header, its source and an object file with the types of a world
+    C {
+        /// The world, for instance `guard-plugin`
+        #[arg(long, value_name = "NAME")]
+        world: String,
+        /// Where to put them
+        #[arg(long, default_value = "bindings", value_name = "FOLDER")]
+        out: PathBuf,
+    },
 }

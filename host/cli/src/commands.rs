@@ -37,6 +37,7 @@ pub(crate) fn run(arguments: Arguments) -> anyhow::Result<ExitCode> {
         Command::Log(LogCommand::Content { digest }) => on_runtime(log::content(digest)),
         Command::Mcp(arguments) => on_runtime(mcp::run(arguments)),
         Command::Plugin(PluginCommand::Build(arguments)) => plugin::build(&arguments),
+        Command::Plugin(PluginCommand::Bindings(command)) => plugin::bindings(&command),
     }
 }
 

@@ -14,6 +14,7 @@ use sha2::{Digest, Sha256};
 
 use crate::{
     componentize::{ADAPTER, componentize},
+    foreign::{self, ForeignError},
     target::{TARGET, TargetError, Toolchain},
 };
 
@@ -46,6 +47,13 @@ pub enum Step {
         workspace: PathBuf,
         /// With what.
         toolchain: Toolchain,
+    },
+    /// The command of a `damper.toml` is about to run.
+    Running {
+        /// The command.
+        command: String,
+        /// Where.
+        folder: PathBuf,
     },
     /// A module is about to be made a component.
     Making {
@@ -82,6 +90,9 @@ impl fmt::Display for Step {
                     Toolchain::Debian => " and std, with Debian's Rust",
                 };
                 write!(f, "compiling the guests in {}{with}", workspace.display())
+            }
+            Self::Running { command, folder } => {
+                write!(f, "running `{command}` in {}", folder.display())
             }
             Self::Making { name } => write!(f, "making the component {name}"),
         }
@@ -138,6 +149,9 @@ pub enum BuildError {
         /// What is wrong with it.
         source: anyhow::Error,
     },
+    /// A plugin with a `damper.toml` could not be built.
+    #[error(transparent)]
+    Foreign(#[from] ForeignError),
     /// A file could not be read or written.
     #[error("{}: {source}", .path.display())]
     File {
@@ -148,7 +162,8 @@ pub enum BuildError {
     },
 }
 
-/// Compiles all plugins of a Cargo workspace and puts their components into `out`.
+/// Compiles all plugins of a Cargo workspace, or the plugin of a folder with a `damper.toml`,
+/// and puts their components into `out`.
 ///
 /// Components whose modules have not changed are left alone. The same sources and the
 /// same toolchain make the same bytes. Files are replaced in one step, so that a host
@@ -162,6 +177,9 @@ pub fn build(
     out: &Path,
     progress: &mut dyn FnMut(Step),
 ) -> Result<Vec<Built>, BuildError> {
+    if workspace.join(foreign::RECIPE).is_file() {
+        return Ok(vec![put(foreign::make(workspace, progress)?, out)?]);
+    }
     let workspace = existing(workspace)?;
     let modules = compile(&workspace, progress)?;
     if modules.is_empty() {
@@ -197,6 +215,23 @@ pub fn build(
     }
     forget_removed(out, &mut record, &modules)?;
     Ok(built)
+}
+
+/// Puts a component where it belongs. It has no line in the record, which is that of a
+/// workspace: the workspace's next build into the same folder leaves it alone.
+fn put(made: foreign::Made, out: &Path) -> Result<Built, BuildError> {
+    fs::create_dir_all(out).map_err(at(out))?;
+    // The manifest was accepted, so the name is one of letters, digits and `-`.
+    let path = out.join(format!("{}.wasm", made.name));
+    let changed = !fs::read(&path).is_ok_and(|present| present == made.component);
+    if changed {
+        replace(&path, &made.component)?;
+    }
+    Ok(Built {
+        name: made.name,
+        path,
+        changed,
+    })
 }
 
 fn existing(workspace: &Path) -> Result<PathBuf, BuildError> {

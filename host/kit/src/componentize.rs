@@ -14,16 +14,21 @@ pub(crate) const ADAPTER: &[u8] = WASI_SNAPSHOT_PREVIEW1_REACTOR_ADAPTER;
 /// The component is asked for its manifest in the sandbox, once and for all: a running
 /// host reads the copy.
 pub(crate) fn componentize(module: &[u8]) -> Result<Vec<u8>> {
-    let component = ComponentEncoder::default()
+    let component = encode(module)?;
+    let manifest =
+        damper_wasm::describe(&component).context("it does not answer with its manifest")?;
+    damper_wasm::append_manifest(&component, manifest.as_bytes())
+        .context("its manifest is not accepted")
+}
+
+/// Returns the module as a component.
+pub(crate) fn encode(module: &[u8]) -> Result<Vec<u8>> {
+    ComponentEncoder::default()
         .module(module)
         .context("it does not say what it imports and exports, as guest SDKs make modules do")?
         .adapter(WASI_SNAPSHOT_PREVIEW1_ADAPTER_NAME, ADAPTER)
         .context("the adapter for WASI preview 1 does not fit")?
         .validate(true)
         .encode()
-        .context("it does not become a component")?;
-    let manifest =
-        damper_wasm::describe(&component).context("it does not answer with its manifest")?;
-    damper_wasm::append_manifest(&component, manifest.as_bytes())
-        .context("its manifest is not accepted")
+        .context("it does not become a component")
 }

@@ -2,7 +2,7 @@
 
 use std::process::ExitCode;
 
-use crate::{arguments::BuildArguments, exit, show};
+use crate::{arguments::{BindingsCommand, BuildArguments}, exit, show};
 
 pub(super) fn build(arguments: &BuildArguments) -> anyhow::Result<ExitCode> {
     let built = damper_kit::build(&arguments.workspace, &arguments.out, &mut |step| {
@@ -15,6 +15,17 @@ pub(super) fn build(arguments: &BuildArguments) -> anyhow::Result<ExitCode> {
             "unchanged"
         };
         show::line(&format!("{what:<9} {}", component.path.display()));
+    }
+    Ok(ExitCode::from(exit::OK))
+}
+
+pub(super) fn bindings(command: &BindingsCommand) -> anyhow::Result<ExitCode> {
+    let written = match command {
+        BindingsCommand::Wit { out } => damper_kit::write_wit(out)?,
+        BindingsCommand::C { world, out } => damper_kit::write_c(world, out)?,
+    };
+    for file in written {
+        show::line(&format!("wrote     {}", file.display()));
     }
     Ok(ExitCode::from(exit::OK))
 }

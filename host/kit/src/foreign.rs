@@ -1,0 +1,371 @@
+//! Plugins in languages without an SDK: `damper.toml` says what an SDK's guest would answer.
+
+use std::{
+    fs, io,
+    path::{Path, PathBuf},
+    process::{Command, ExitStatus, Stdio},
+};
+
+use damper_wasm::{API_VERSION, AskedLimits, Grants, Hook, Manifest};
+use serde::Deserialize;
+use serde_json::{Map, Value};
+use wasmparser::{Parser, Payload};
+
+use crate::{
+    build_guests::Step,
+    componentize::encode,
+};
+
+/// The file beside the sources.
+pub(crate) const RECIPE: &str = "damper.toml";
+
+/// The variable that tells the build command which `damper` runs it.
+const DAMPER: &str = "DAMPER";
+
+/// The package of the contract, as exports name it.
+const PACKAGE: &str = "damper:plugin/";
+
+/// Why a plugin with a `damper.toml` could not be built.
+#[derive(Debug, thiserror::Error)]
+pub enum ForeignError {
+    /// The file does not read.
+    #[error("{}:{line}:{column}: {message}", .path.display())]
+    Recipe {
+        /// The file.
+        path: PathBuf,
+        /// The line, from 1.
+        line: usize,
+        /// The column, from 1, in characters.
+        column: usize,
+        /// What is wrong there.
+        message: String,
+    },
+    /// It names no product, or two.
+    #[error(
+        "{}: must have either `component`, a component's file, or `module`, that of a core module \
+         with a `component-type` section", .0.display()
+    )]
+    Product(PathBuf),
+    /// `build` is there and empty.
+    #[error(
+        "{}: `build` is empty; leave it out, or write `build = [\"npm\", \"run\", \"build\"]`",
+        .0.display()
+    )]
+    NoCommand(PathBuf),
+    /// The command could not be started.
+    #[error("`{command}`, the `build` of {}, could not be started: {source}", .recipe.display())]
+    NotStarted {
+        /// The command.
+        command: String,
+        /// The file that names it.
+        recipe: PathBuf,
+        /// What the system said.
+        source: io::Error,
+    },
+    /// The command failed; it has said why.
+    #[error("`{command}`, the `build` of {}, failed: {status}", .recipe.display())]
+    Command {
+        /// The command.
+        command: String,
+        /// The file that names it.
+        recipe: PathBuf,
+        /// How it ended.
+        status: ExitStatus,
+    },
+    /// A file that it names is not there.
+    #[error("{}, which `{key}` of {RECIPE} names: {source}", .path.display())]
+    Named {
+        /// The key.
+        key: &'static str,
+        /// The file.
+        path: PathBuf,
+        /// What the system said.
+        source: io::Error,
+    },
+    /// The JSON Schema's file is no JSON object.
+    #[error("{}, which `config_schema` of {RECIPE} names, holds no JSON object: {source}", .path.display())]
+    Schema {
+        /// The file.
+        path: PathBuf,
+        /// What is wrong with it.
+        source: serde_json::Error,
+    },
+    /// What was built is no plugin.
+    #[error("{}: {source:#}", .path.display())]
+    Component {
+        /// The product.
+        path: PathBuf,
+        /// What is wrong with it.
+        source: anyhow::Error,
+    },
+    /// The hooks that it lists are not those that the component exports.
+    #[error("{}: {problem}", .recipe.display())]
+    Hooks {
+        /// The file.
+        recipe: PathBuf,
+        /// What does not fit.
+        problem: String,
+    },
+    /// The file could not be read.
+    #[error("{}: {source}", .path.display())]
+    Unreadable {
+        /// The file.
+        path: PathBuf,
+        /// What the system said.
+        source: io::Error,
+    },
+}
+
+/// What `damper.toml` holds: the manifest, and how to get the component.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Recipe {
+    id: String,
+    version: String,
+    description: String,
+    hooks: Vec<Hook>,
+    #[serde(default)]
+    grants: Grants,
+    #[serde(default)]
+    limits: AskedLimits,
+    config_schema: Option<Schema>,
+    #[serde(default)]
+    texts: Map<String, Value>,
+    component: Option<PathBuf>,
+    module: Option<PathBuf>,
+    build: Option<Vec<String>>,
+}
+
+/// The JSON Schema of the settings.
+#[derive(Debug, Deserialize)]
+#[serde(
+    untagged,
+    expecting = "`config_schema` must be a table, or the name of a JSON file"
+)]
+enum Schema {
+    File(PathBuf),
+    Inline(Map<String, Value>),
+}
+
+/// What the build leaves behind.
+#[derive(Debug)]
+enum Product {
+    Component(PathBuf),
+    Module(PathBuf),
+}
+
+impl Product {
+    fn key(&self) -> &'static str {
+        match self {
+            Self::Component(_) => "component",
+            Self::Module(_) => "module",
+        }
+    }
+
+    fn path(&self) -> &Path {
+        match self {
+            Self::Component(path) | Self::Module(path) => path,
+        }
+    }
+}
+
+/// A component with its manifest.
+#[derive(Debug)]
+pub(crate) struct Made {
+    /// The name in its id.
+    pub(crate) name: String,
+    /// Its bytes.
+    pub(crate) component: Vec<u8>,
+}
+
+/// Makes the plugin of a folder with a `damper.toml`.
+pub(crate) fn make(folder: &Path, progress: &mut dyn FnMut(Step)) -> Result<Made, ForeignError> {
+    let recipe_path = folder.join(RECIPE);
+    let recipe = read(&recipe_path)?;
+    let product = product(&recipe, folder, &recipe_path)?;
+    if let Some(build) = &recipe.build {
+        run(build, folder, &recipe_path, progress)?;
+    }
+    let name = recipe.id.rsplit('/').next().unwrap_or(&recipe.id).to_owned();
+    progress(Step::Making { name: name.clone() });
+    let bytes = fs::read(product.path()).map_err(named(product.key(), product.path()))?;
+    let wrong = |source| ForeignError::Component {
+        path: product.path().to_owned(),
+        source,
+    };
+    let component = match product {
+        Product::Component(_) => bytes,
+        Product::Module(_) => encode(&bytes).map_err(wrong)?,
+    };
+    let exports = exports(&component).map_err(wrong)?;
+    check_hooks(&recipe.hooks, &exports, &recipe_path)?;
+    let manifest = manifest(recipe, folder, &exports)?;
+    let text = serde_json::to_vec(&manifest).map_err(|error| wrong(error.into()))?;
+    let component =
+        damper_wasm::append_manifest(&component, &text).map_err(|error| wrong(error.into()))?;
+    Ok(Made { name, component })
+}
+
+fn read(path: &Path) -> Result<Recipe, ForeignError> {
+    let text = fs::read_to_string(path).map_err(|source| ForeignError::Unreadable {
+        path: path.to_owned(),
+        source,
+    })?;
+    toml_edit::de::from_str(&text).map_err(|error| {
+        let (line, column) = place(&text, error.span().map_or(0, |span| span.start));
+        ForeignError::Recipe {
+            path: path.to_owned(),
+            line,
+            column,
+            message: error.message().to_owned(),
+        }
+    })
+}
+
+/// Returns line and column of a byte, both from 1.
+fn place(text: &str, byte: usize) -> (usize, usize) {
+    let before = text.get(..byte).unwrap_or(text);
+    let line = before.matches('\n').count() + 1;
+    let start = before.rfind('\n').map_or(0, |newline| newline + 1);
+    (line, before[start..].chars().count() + 1)
+}
+
+fn product(recipe: &Recipe, folder: &Path, path: &Path) -> Result<Product, ForeignError> {
+    match (&recipe.component, &recipe.module) {
+        (Some(component), None) => Ok(Product::Component(folder.join(component))),
+        (None, Some(module)) => Ok(Product::Module(folder.join(module))),
+        (Some(_), Some(_)) | (None, None) => Err(ForeignError::Product(path.to_owned())),
+    }
+}
+
+/// Runs the author's command where its sources are. It takes the time it takes, and what it
+/// prints goes where our own messages go.
+fn run(
+    build: &[String],
+    folder: &Path,
+    recipe: &Path,
+    progress: &mut dyn FnMut(Step),
+) -> Result<(), ForeignError> {
+    let Some((program, arguments)) = build.split_first() else {
+        return Err(ForeignError::NoCommand(recipe.to_owned()));
+    };
+    let line = build.join(" ");
+    progress(Step::Running {
+        command: line.clone(),
+        folder: folder.to_owned(),
+    });
+    let mut command = Command::new(program);
+    command
+        .args(arguments)
+        .current_dir(folder)
+        .stdin(Stdio::null())
+        .stdout(io::stderr());
+    // Without it the command finds the one on the path, as it does when run by hand.
+    if let Ok(damper) = std::env::current_exe() {
+        command.env(DAMPER, damper);
+    }
+    let status = command
+        .status()
+        .map_err(|source| ForeignError::NotStarted {
+            command: line.clone(),
+            recipe: recipe.to_owned(),
+            source,
+        })?;
+    if status.success() {
+        return Ok(());
+    }
+    Err(ForeignError::Command {
+        command: line,
+        recipe: recipe.to_owned(),
+        status,
+    })
+}
+
+fn named<'a>(key: &'static str, path: &'a Path) -> impl FnOnce(io::Error) -> ForeignError + 'a {
+    move |source| ForeignError::Named {
+        key,
+        path: path.to_owned(),
+        source,
+    }
+}
+
+/// What a component exports of the contract: the interface and its version.
+type Exports = Vec<(String, String)>;
+
+fn exports(component: &[u8]) -> anyhow::Result<Exports> {
+    // What is nested has exports of its own, which are none of the component.
+    let mut depth = 0_u32;
+    let mut found = Vec::new();
+    for payload in Parser::new(0).parse_all(component) {
+        match payload? {
+            Payload::ModuleSection { .. } | Payload::ComponentSection { .. } => depth += 1,
+            Payload::End(_) => depth = depth.saturating_sub(1),
+            Payload::ComponentExportSection(section) if depth == 0 => {
+                for export in section {
+                    found.extend(of_contract(export?.name.name));
+                }
+            }
+            _ => {}
+        }
+    }
+    Ok(found)
+}
+
+/// `damper:plugin/guard@1.0.0` becomes `guard` and `1.0.0`.
+fn of_contract(export: &str) -> Option<(String, String)> {
+    let (interface, version) = export.strip_prefix(PACKAGE)?.split_once('@')?;
+    Some((interface.to_owned(), version.to_owned()))
+}
+
+/// A hook that is listed and not there would fail in each call; one that is there and not
+/// listed would silently never be asked.
+fn check_hooks(listed: &[Hook], exports: &Exports, recipe: &Path) -> Result<(), ForeignError> {
+    let exported = |hook: Hook| exports.iter().any(|(name, _)| name == hook.as_str());
+    for hook in Hook::ALL {
+        let name = hook.as_str();
+        let problem = match (listed.contains(&hook), exported(hook)) {
+            (true, false) => format!(
+                "`hooks` lists `{name}`, but the component does not export \
+                 `{PACKAGE}{name}`; was it built for the world `{name}-plugin`?"
+            ),
+            (false, true) => {
+                format!("the component exports `{PACKAGE}{name}`, but `hooks` does not list `{name}`")
+            }
+            (true, true) | (false, false) => continue,
+        };
+        return Err(ForeignError::Hooks {
+            recipe: recipe.to_owned(),
+            problem,
+        });
+    }
+    Ok(())
+}
+
+/// The version of the contract is the one that the component itself names.
+fn manifest(recipe: Recipe, folder: &Path, exports: &Exports) -> Result<Manifest, ForeignError> {
+    let api = exports.first().map_or(API_VERSION, |(_, version)| version);
+    let config_schema = match recipe.config_schema {
+        None => Map::new(),
+        Some(Schema::Inline(schema)) => schema,
+        Some(Schema::File(name)) => read_schema(&folder.join(name))?,
+    };
+    Ok(Manifest {
+        id: recipe.id,
+        version: recipe.version,
+        description: recipe.description,
+        api: api.to_owned(),
+        hooks: recipe.hooks,
+        grants: recipe.grants,
+        limits: recipe.limits,
+        config_schema,
+        texts: recipe.texts,
+    })
+}
+
+fn read_schema(path: &Path) -> Result<Map<String, Value>, ForeignError> {
+    let text = fs::read(path).map_err(named("config_schema", path))?;
+    serde_json::from_slice(&text).map_err(|source| ForeignError::Schema {
+        path: path.to_owned(),
+        source,
+    })
+}
