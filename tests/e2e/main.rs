@@ -17,6 +17,8 @@ mod hostile;
 mod house_rules;
 /// A host that is killed between any two records.
 mod kill;
+/// Plugins in other languages than Rust.
+mod languages;
 /// The profile that is edited while calls are made.
 mod profile;
 /// The commands of the README, run as they stand there.

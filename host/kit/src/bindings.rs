@@ -142,7 +142,9 @@ mod tests {
     #[test]
     fn names_the_worlds_that_there_are() {
         let folder = tempfile::tempdir().unwrap();
-        let error = write_c("gourd-plugin", folder.path()).unwrap_err().to_string();
+        let error = write_c("gourd-plugin", folder.path())
+            .unwrap_err()
+            .to_string();
         assert!(
             error.contains("`gourd-plugin`") && error.contains("guard-plugin"),
             "{error}"

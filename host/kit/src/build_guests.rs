@@ -114,7 +114,7 @@ pub struct Built {
 #[derive(Debug, thiserror::Error)]
 pub enum BuildError {
     /// There is nothing to compile.
-    #[error("{} is no Cargo workspace: {source}", .workspace.display())]
+    #[error("{} has neither a `Cargo.toml` nor a `damper.toml`: {source}", .workspace.display())]
     NoWorkspace {
         /// The folder.
         workspace: PathBuf,

@@ -11,10 +11,7 @@ use serde::Deserialize;
 use serde_json::{Map, Value};
 use wasmparser::{Parser, Payload};
 
-use crate::{
-    build_guests::Step,
-    componentize::encode,
-};
+use crate::{build_guests::Step, componentize::encode};
 
 /// The file beside the sources.
 pub(crate) const RECIPE: &str = "damper.toml";
@@ -186,7 +183,12 @@ pub(crate) fn make(folder: &Path, progress: &mut dyn FnMut(Step)) -> Result<Made
     if let Some(build) = &recipe.build {
         run(build, folder, &recipe_path, progress)?;
     }
-    let name = recipe.id.rsplit('/').next().unwrap_or(&recipe.id).to_owned();
+    let name = recipe
+        .id
+        .rsplit('/')
+        .next()
+        .unwrap_or(&recipe.id)
+        .to_owned();
     progress(Step::Making { name: name.clone() });
     let bytes = fs::read(product.path()).map_err(named(product.key(), product.path()))?;
     let wrong = |source| ForeignError::Component {
@@ -329,7 +331,9 @@ fn check_hooks(listed: &[Hook], exports: &Exports, recipe: &Path) -> Result<(), 
                  `{PACKAGE}{name}`; was it built for the world `{name}-plugin`?"
             ),
             (false, true) => {
-                format!("the component exports `{PACKAGE}{name}`, but `hooks` does not list `{name}`")
+                format!(
+                    "the component exports `{PACKAGE}{name}`, but `hooks` does not list `{name}`"
+                )
             }
             (true, true) | (false, false) => continue,
         };

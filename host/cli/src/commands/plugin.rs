@@ -2,7 +2,10 @@
 
 use std::process::ExitCode;
 
-use crate::{arguments::{BindingsCommand, BuildArguments}, exit, show};
+use crate::{
+    arguments::{BindingsCommand, BuildArguments},
+    exit, show,
+};
 
 pub(super) fn build(arguments: &BuildArguments) -> anyhow::Result<ExitCode> {
     let built = damper_kit::build(&arguments.workspace, &arguments.out, &mut |step| {
