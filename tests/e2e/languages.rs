@@ -124,7 +124,7 @@ fn check_example(language: &str, largest: u64) {
 
 #[test]
 fn a_guard_in_javascript_judges_calls() {
-    check_example("js", 2 << 20);
+    check_example("js", 16 << 20);
 }
 
 #[test]

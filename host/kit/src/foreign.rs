@@ -373,3 +373,114 @@ fn read_schema(path: &Path) -> Result<Map<String, Value>, ForeignError> {
         source,
     })
 }
+
+#[cfg(test)]
+mod tests {
+    use std::{fs, path::Path};
+
+    use tempfile::TempDir;
+
+    use super::{RECIPE, make, place};
+
+    /// A component without exports.
+    const EMPTY: &[u8] = b"\0asm\x0d\0\x01\0";
+
+    const GOOD: &str = "\
+id = \"a/b\"
+version = \"0.1.0\"
+description = \"d\"
+hooks = [\"guard\"]
+component = \"b.wasm\"
+";
+
+    fn folder(recipe: &str) -> TempDir {
+        let folder = tempfile::tempdir().unwrap();
+        fs::write(folder.path().join(RECIPE), recipe).unwrap();
+        folder
+    }
+
+    /// Returns the error of a recipe, with the folder left out.
+    fn error(folder: &Path) -> String {
+        let error = make(folder, &mut |_| {}).unwrap_err().to_string();
+        error.replace(&format!("{}/", folder.display()), "")
+    }
+
+    #[test]
+    fn refuses_what_it_does_not_understand_and_says_where() {
+        let table = [
+            ("grant = {}\n", "damper.toml:6:1: unknown field `grant`"),
+            (
+                "[grants]\nfile = []\n",
+                "damper.toml:7:1: unknown field `file`",
+            ),
+            (
+                "[limits]\nmemory = 1\n",
+                "damper.toml:7:1: unknown field `memory`",
+            ),
+            (
+                "config_schema = 3\n",
+                "damper.toml:6:17: `config_schema` must be a table",
+            ),
+            (
+                "module = \"m.wasm\"\n",
+                "damper.toml: must have either `component`",
+            ),
+            ("build = []\n", "damper.toml: `build` is empty"),
+            ("größe =\n", "damper.toml:6:"),
+        ];
+        for (more, expected) in table {
+            let folder = folder(&format!("{GOOD}{more}"));
+            let message = error(folder.path());
+            assert!(message.starts_with(expected), "{more}: {message}");
+        }
+        let unknown_hook = folder(&GOOD.replace("[\"guard\"]", "[\"gourd\"]"));
+        let message = error(unknown_hook.path());
+        assert!(
+            message.starts_with("damper.toml:4:10: unknown variant `gourd`"),
+            "{message}"
+        );
+    }
+
+    #[test]
+    fn counts_columns_in_characters() {
+        assert_eq!(place("a\näöx", 6), (2, 3));
+        assert_eq!(place("", 0), (1, 1));
+    }
+
+    #[test]
+    fn names_what_is_missing() {
+        let table = [
+            ("", "b.wasm, which `component` of damper.toml names: "),
+            (
+                "build = [\"no-such-command\", \"x\"]\n",
+                "`no-such-command x`, the `build` of damper.toml, could not be started: ",
+            ),
+            (
+                "build = [\"sh\", \"-c\", \"exit 3\"]\n",
+                "`sh -c exit 3`, the `build` of damper.toml, failed: exit status: 3",
+            ),
+        ];
+        for (more, expected) in table {
+            let folder = folder(&format!("{GOOD}{more}"));
+            let message = error(folder.path());
+            assert!(message.starts_with(expected), "{message}");
+        }
+    }
+
+    #[test]
+    fn refuses_hooks_that_the_component_does_not_export() {
+        let folder = folder(GOOD);
+        fs::write(folder.path().join("b.wasm"), EMPTY).unwrap();
+        let message = error(folder.path());
+        let expected = "damper.toml: `hooks` lists `guard`, but the component does not export";
+        assert!(message.starts_with(expected), "{message}");
+    }
+
+    #[test]
+    fn refuses_a_module_that_says_nothing_of_its_world() {
+        let folder = folder(&GOOD.replace("component =", "module ="));
+        fs::write(folder.path().join("b.wasm"), b"\0asm\x01\0\0\0").unwrap();
+        let message = error(folder.path());
+        assert!(message.starts_with("b.wasm: "), "{message}");
+    }
+}
