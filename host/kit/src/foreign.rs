@@ -299,15 +299,22 @@ fn exports(component: &[u8]) -> anyhow::Result<Exports> {
     let mut depth = 0_u32;
     let mut found = Vec::new();
     for payload in Parser::new(0).parse_all(component) {
-        match payload? {
-            Payload::ModuleSection { .. } | Payload::ComponentSection { .. } => depth += 1,
-            Payload::End(_) => depth = depth.saturating_sub(1),
-            Payload::ComponentExportSection(section) if depth == 0 => {
-                for export in section {
-                    found.extend(of_contract(export?.name.name));
-                }
+        let payload = payload?;
+        if let Payload::ComponentExportSection(section) = &payload
+            && depth == 0
+        {
+            for export in section.clone() {
+                found.extend(of_contract(export?.name.name));
             }
-            _ => {}
+        }
+        if matches!(
+            payload,
+            Payload::ModuleSection { .. } | Payload::ComponentSection { .. }
+        ) {
+            depth += 1;
+        }
+        if matches!(payload, Payload::End(_)) {
+            depth = depth.saturating_sub(1);
         }
     }
     Ok(found)
