@@ -1,8 +1,24 @@
-//! What a tool says about itself, and what it answers.
+//! The hook `tool`: what a tool says about itself, and what it answers.
 
 use serde_json::Value;
+use thiserror::Error;
 
-use crate::Dialect;
+use crate::{Call, Dialect, plugin::hook};
+
+hook! { "tool":
+    /// A plugin that provides tools.
+    pub trait Tool: Sized + 'static {
+        /// Returns the tools, the same at each call for the same settings.
+        fn definitions(&self) -> Vec<Definition>;
+
+        /// Runs the tool that the call names.
+        ///
+        /// # Errors
+        ///
+        /// What the caller did wrong, what was not granted, or what failed.
+        fn run(&self, call: &Call) -> Result<Output, ToolError>;
+    }
+}
 
 /// One tool.
 #[derive(Debug, Clone, PartialEq)]
@@ -51,13 +67,16 @@ pub struct Output {
 }
 
 /// Why a tool could not do what it was asked.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Error)]
 pub enum ToolError {
     /// The arguments are wrong; the text tells what would be right.
+    #[error("invalid arguments: {0}")]
     InvalidArguments(String),
     /// The tool was not granted something it needs.
+    #[error("denied: {0}")]
     Denied(String),
     /// Anything else.
+    #[error("{0}")]
     Failed(String),
 }
 

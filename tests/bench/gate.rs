@@ -40,7 +40,7 @@ pub(crate) async fn on_the_case_files(scale: Scale) -> anyhow::Result<Vec<Line>>
             let call = inside.bash(&case.command)?;
             let alone = BareLoop::new(gate.clone(), call.clone());
             bare.time_async(alone.check()).await?;
-            let answers = inside.runtime.check(vec![gate.clone()], &call).await;
+            let answers = inside.runtime.check(vec![gate.clone().into()], &call).await;
             let answer = &answers[0];
             anyhow::ensure!(answer.result.is_ok(), "{:?}", answer.result);
             ours.push(Duration::from_micros(answer.micros));
@@ -72,7 +72,7 @@ pub(crate) async fn beside_parsing(scale: Scale) -> anyhow::Result<Vec<Line>> {
         let (mut ours, mut parsing) = (Samples::default(), Samples::default());
         for _ in 0..scale.of(500, 5) {
             for (guest, samples) in [(&parser, &mut parsing), (&gate, &mut ours)] {
-                let answers = inside.runtime.check(vec![guest.clone()], &call).await;
+                let answers = inside.runtime.check(vec![guest.clone().into()], &call).await;
                 let allows = matches!(answers[0].result, Ok(Verdict::Allow));
                 anyhow::ensure!(allows, "{:?}", answers[0].result);
                 samples.push(Duration::from_micros(answers[0].micros));

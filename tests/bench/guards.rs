@@ -33,7 +33,7 @@ pub(crate) async fn one_and_all(scale: Scale) -> anyhow::Result<Vec<Line>> {
             anyhow::ensure!(allows, "the harmless command is harmless");
         }
         for _ in 0..SLICE {
-            let asking = inside.runtime.check(vec![guards[0].clone()], &call);
+            let asking = inside.runtime.check(vec![guards[0].clone().into()], &call);
             let answers = times.one.time_async(asking).await;
             anyhow::ensure!(answers[0].result.is_ok(), "{:?}", answers[0].result);
             times.inside_one.push_number(micros(answers[0].micros));
@@ -48,7 +48,7 @@ pub(crate) async fn one_and_all(scale: Scale) -> anyhow::Result<Vec<Line>> {
             times.bare_all.time_async(turn).await?;
         }
         for _ in 0..SLICE {
-            let deciding = decide(&inside.runtime, &generation, &call);
+            let deciding = decide(&inside.dispatcher, &generation, &call);
             let verdict = times.all.time_async(deciding).await;
             anyhow::ensure!(verdict == VerdictKind::Allow, "{verdict:?}");
         }
@@ -146,7 +146,7 @@ pub(crate) async fn beside_hooks(scale: Scale) -> anyhow::Result<Vec<Line>> {
         for _ in 0..scale.of(40, 3) {
             spawned.time(|| hook.status())?;
             for _ in 0..SLICE {
-                ours.time_async(decide(&inside.runtime, &generation, &call))
+                ours.time_async(decide(&inside.dispatcher, &generation, &call))
                     .await;
             }
         }

@@ -9,7 +9,7 @@ use damper_dispatch::{
 };
 use damper_journal::Journal;
 use damper_profile::{PluginRef, RowKind, Source, compose};
-use damper_wasm::{Ceilings, CompilerCommand, Grants, Guest, Limits, Runtime, RuntimeSettings};
+use damper_wasm::{Ceilings, CompilerCommand, Grants, Guest, Hook, Limits, Runtime, RuntimeSettings};
 use serde_json::{Value, json};
 use tempfile::TempDir;
 use tokio_util::sync::CancellationToken;
@@ -41,14 +41,15 @@ impl Inside {
                 arguments: vec!["__compile".into()],
             },
             ceilings: Ceilings::default(),
-        })?);
-        let dispatcher = Dispatcher::new(Machinery {
-            runtime: Arc::clone(&runtime),
-            journal: Journal::open(&folder.path().join("journal.db"))?,
-            approvals: damper_dispatch::Approvals::default(),
             hidden: Vec::new(),
-            launcher: None,
-        });
+        })?);
+        let journal = Journal::open(&folder.path().join("journal.db"))?;
+        let dispatcher = Dispatcher::new(Machinery::new(
+            Arc::clone(&runtime),
+            journal,
+            Vec::new(),
+            None,
+        ));
         install(&runtime, &dispatcher).await?;
         let session = Session::external(
             SessionId::unique(),
@@ -57,7 +58,7 @@ impl Inside {
             folder.path().to_owned(),
         );
         Ok(Self {
-            session: dispatcher.open_session(session).await?,
+            session: dispatcher.open_session(session, None).await?,
             runtime,
             dispatcher,
             _folder: folder,
@@ -68,7 +69,10 @@ impl Inside {
     pub(crate) fn guards(&self) -> Vec<Arc<Guest>> {
         let generation = self.dispatcher.current();
         let guards = generation.rows.iter().filter_map(|row| match &row.running {
-            Running::Plugin(loaded) => loaded.guard.clone(),
+            Running::Plugin(loaded) => {
+                let is_guard = loaded.plugin.manifest.hooks.contains(&Hook::Guard);
+                is_guard.then(|| Arc::clone(&loaded.hook))
+            }
             Running::Nothing | Running::Native(_) => None,
         });
         guards.collect()
@@ -87,10 +91,9 @@ impl Inside {
 
     /// Returns a call of `bash`, as guards get it.
     pub(crate) fn bash(&self, command: &str) -> anyhow::Result<Arc<ToolCall>> {
-        let tools = self.dispatcher.tools(&self.session);
-        let tool = tools
-            .into_iter()
-            .find(|tool| tool.name == "bash")
+        let tool = self
+            .dispatcher
+            .tool_on_surface(&self.session, "bash")
             .context("the default profile has no `bash`")?;
         let Value::Object(arguments) = json!({ "command": command }) else {
             return Err(anyhow!("arguments are an object"));

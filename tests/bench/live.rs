@@ -52,6 +52,7 @@ impl Client {
             arguments: arguments.to_string(),
             cwd: self.cwd.clone(),
             id: None,
+            mode: None,
         };
         let (_items, report) = self.ask(&Request::Call(order))?;
         Ok(serde_json::from_value(report)?)

@@ -437,7 +437,7 @@ fn status_tells_what_runs() {
     assert_eq!(
         gate["limits"],
         json!({"memory": "64MiB", "guest_time": "100ms", "wall_time": "2s", "answer": "256KiB",
-            "log": "64KiB", "host_calls": 1000, "arguments": "1MiB"})
+            "log": "64KiB", "host_calls": 1000, "arguments": "1MiB", "state": "1MiB"})
     );
     let info = host.row("file-info");
     assert_eq!(info["tools"], json!(["file_info"]));

@@ -152,7 +152,7 @@ fn each_hook_has_its_contract_its_trait_its_hostile_guest_and_its_docs() {
             declaring.unwrap_or_else(|| panic!("the SDK lacks `{}`", hook.sdk_trait));
         let body = declared.split("\n}").next().unwrap();
         assert!(
-            body.contains(&format!("fn {function}(")),
+            body.contains(&format!("fn {}(", function.replace('-', "_"))),
             "`{}` lacks `{function}`",
             hook.sdk_trait
         );
@@ -171,7 +171,7 @@ fn each_function_that_guests_export_is_in_the_table_of_hooks() {
     let exported = worlds
         .lines()
         .filter_map(|line| line.trim().strip_prefix("export "))
-        .map(|export| export.trim_end_matches(';'));
+        .map(|export| export.trim_end_matches(';').trim_start_matches('%'));
     for interface in exported {
         // What a plugin says about itself and its settings is asked by nobody's call.
         if matches!(interface, "describe" | "configure") {

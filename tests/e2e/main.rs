@@ -5,6 +5,8 @@
     reason = "a test fails by panicking, where it can be read"
 )]
 
+/// A plugin from an empty folder to a host that runs it.
+mod author;
 /// The bench, on few samples.
 mod bench;
 /// Calls, guards and the person who is asked.

@@ -246,12 +246,12 @@ fn an_identical_patch_makes_no_generation() {
 fn every_limit_of_a_row_shows_in_status() {
     let host = Host::start();
     host.edit(
-        "- id: approval-gate\n  limits: {memory: 32MiB, guest_time: 90ms, wall_time: 3s, answer: 1KiB, log: 2KiB, host_calls: 7, arguments: 4KiB}\n",
+        "- id: approval-gate\n  limits: {memory: 32MiB, guest_time: 90ms, wall_time: 3s, answer: 1KiB, log: 2KiB, host_calls: 7, arguments: 4KiB, state: 5KiB}\n",
     );
     assert_eq!(
         host.row("approval-gate")["limits"],
         json!({"memory": "32MiB", "guest_time": "90ms", "wall_time": "3s", "answer": "1KiB",
-            "log": "2KiB", "host_calls": 7, "arguments": "4KiB"})
+            "log": "2KiB", "host_calls": 7, "arguments": "4KiB", "state": "5KiB"})
     );
     let applied = host.edit("- id: approval-gate\n  limits:\n    memory: 257MiB\n");
     let reason = result_of(&applied, "approval-gate")["reason"]

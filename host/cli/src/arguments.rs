@@ -1,8 +1,15 @@
 //! The argument line. What each command does is told here, where `--help` takes it from.
 
+mod plugin;
+
 use std::{net::SocketAddr, path::PathBuf};
 
 use clap::{Args, Parser, Subcommand};
+
+pub(crate) use self::plugin::{
+    BindingsCommand, BuildArguments, CheckArguments, InspectArguments, KindArgument, ListArguments,
+    NewArguments, PluginCommand,
+};
 
 /// Sandboxed plugins between coding agents and your machine.
 #[derive(Debug, Parser)]
@@ -52,10 +59,15 @@ pub(crate) enum Command {
     ///
     /// Finds the running host or starts one.
     #[command(
-        after_help = "Examples:\n  codex mcp add damper -- damper mcp\n  damper mcp --cwd ~/project"
+        after_help = "Examples:\n  codex mcp add damper -- damper mcp\n  damper mcp --cwd ~/project\n  damper mcp --mode plan --agent codex"
     )]
     Mcp(McpArguments),
-    /// Build plugins
+    /// List the modes, and which cannot run and why
+    #[command(
+        after_help = "Examples:\n  damper modes\n  damper modes --json\n  damper mcp --mode plan"
+    )]
+    Modes(Json),
+    /// Begin, build, check and look at plugins
     #[command(subcommand)]
     Plugin(PluginCommand),
 }
@@ -93,6 +105,9 @@ pub(crate) struct CallArguments {
     /// Where to run it, instead of here
     #[arg(long, value_name = "FOLDER")]
     pub(crate) cwd: Option<PathBuf>,
+    /// The mode of the session it is made in; `damper modes` lists them
+    #[arg(long)]
+    pub(crate) mode: Option<String>,
     /// An id of your own: a second call with it is answered from the record, never run again
     #[arg(long)]
     pub(crate) id: Option<String>,
@@ -212,44 +227,7 @@ pub(crate) struct McpArguments {
     /// The agent's name, for records and questions
     #[arg(long)]
     pub(crate) agent: Option<String>,
-}
-
-#[derive(Debug, Subcommand)]
-pub(crate) enum PluginCommand {
-    /// Build all plugins of a Cargo workspace into components
-    ///
-    /// Finds or installs what compiling to WebAssembly needs, and says what it does.
-    Build(BuildArguments),
-    /// Write what a plugin in a language without an SDK is written against
-    #[command(subcommand)]
-    Bindings(BindingsCommand),
-}
-
-#[derive(Debug, Args)]
-pub(crate) struct BuildArguments {
-    /// The Cargo workspace or package, or a folder with a `damper.toml`
-    #[arg(long, default_value = ".", value_name = "FOLDER")]
-    pub(crate) workspace: PathBuf,
-    /// Where to put the components
-    #[arg(long, default_value = "target/guests", value_name = "FOLDER")]
-    pub(crate) out: PathBuf,
-}
-
-#[derive(Debug, Subcommand)]
-pub(crate) enum BindingsCommand {
-    /// Write the contract itself, for tools that read WIT
-    Wit {
-        /// Where to put it
-        #[arg(long, default_value = "wit", value_name = "FOLDER")]
-        out: PathBuf,
-    },
-    /// Write a C header, its source and an object file with the types of a world
-    C {
-        /// The world, for instance `guard-plugin`
-        #[arg(long, value_name = "NAME")]
-        world: String,
-        /// Where to put them
-        #[arg(long, default_value = "bindings", value_name = "FOLDER")]
-        out: PathBuf,
-    },
+    /// The mode of the session; `damper modes` lists them
+    #[arg(long)]
+    pub(crate) mode: Option<String>,
 }

@@ -7,18 +7,21 @@ mod call;
 mod explain;
 mod log;
 mod mcp;
+mod modes;
 mod plugin;
 mod profile;
 mod row;
 mod serve;
 mod status;
 
+pub(crate) use self::plugin::ListedView;
+
 use std::{env, future::Future, path::PathBuf, process::ExitCode};
 
 use anyhow::Context as _;
 use damper_serve::Home;
 
-use crate::arguments::{Arguments, Command, LogCommand, PluginCommand, ProfileCommand};
+use crate::arguments::{Arguments, Command, LogCommand, ProfileCommand};
 
 /// Runs the command and returns its exit code.
 pub(crate) fn run(arguments: Arguments) -> anyhow::Result<ExitCode> {
@@ -36,8 +39,8 @@ pub(crate) fn run(arguments: Arguments) -> anyhow::Result<ExitCode> {
         Command::Log(LogCommand::Tail(arguments)) => on_runtime(log::tail(arguments)),
         Command::Log(LogCommand::Content { digest }) => on_runtime(log::content(digest)),
         Command::Mcp(arguments) => on_runtime(mcp::run(arguments)),
-        Command::Plugin(PluginCommand::Build(arguments)) => plugin::build(&arguments),
-        Command::Plugin(PluginCommand::Bindings(command)) => plugin::bindings(&command),
+        Command::Modes(json) => on_runtime(modes::run(json)),
+        Command::Plugin(command) => plugin::run(&command),
     }
 }
 

@@ -1,6 +1,8 @@
 //! What people see. The only place that prints.
 #![expect(clippy::print_stderr, reason = "printing is what this module is for")]
 
+pub(crate) mod plugin;
+
 use std::{
     fmt,
     io::{IsTerminal as _, Write as _},
@@ -8,7 +10,7 @@ use std::{
 
 use damper_call::shown as safe;
 use damper_journal::{Event, Opinion, Record};
-use damper_serve::{ApprovalView, RowView, Status, Watched};
+use damper_serve::{ApprovalView, ModeReport, RowView, Status, Watched};
 use serde::Serialize;
 
 /// Prints a line on stdout, like `println!`, and ends the command where nobody reads any more.
@@ -44,6 +46,24 @@ pub(crate) fn json<T: Serialize>(value: &T) -> anyhow::Result<()> {
 pub(crate) fn json_line<T: Serialize>(value: &T) -> anyhow::Result<()> {
     out!("{}", serde_json::to_string(value)?);
     Ok(())
+}
+
+/// Prints the modes, each with why it cannot run if it cannot.
+pub(crate) fn modes(modes: &[ModeReport]) {
+    if modes.is_empty() {
+        out!("no row of the profile is a preset (`damper plugin new NAME --kind preset` makes one)");
+    }
+    let width = modes.iter().map(|mode| mode.id.len()).max().unwrap_or(0);
+    for mode in modes {
+        let description = safe(&mode.description);
+        out!("{:width$}  {}", mode.id, safe(&mode.name));
+        if !description.is_empty() {
+            out!("{:width$}  {description}", "");
+        }
+        if let Some(why) = &mode.cannot_run {
+            out!("{:width$}  CANNOT RUN: {}", "", safe(why));
+        }
+    }
 }
 
 /// Prints what a tool answered: as it is for a program, made safe for a terminal.
@@ -303,14 +323,24 @@ pub(crate) fn explanation(records: &[Record]) {
                 for line in safe(&event.text).lines().take(20) {
                     out!("             {line}");
                 }
+                for review in &event.reviews {
+                    let what = if review.withheld { "withheld" } else { "noted" };
+                    out!("  {what:<10} row `{}`: {}", review.row, safe(&review.text));
+                }
             }
             Event::GuestFailed(event) => {
                 out!("  failure    row `{}`: {}", event.row, safe(&event.failure))
+            }
+            Event::StateKept(event) => {
+                let keys = safe(&event.keys.join(", "));
+                out!("  kept       row `{}`: {keys}", event.row);
             }
             Event::SessionOpened(_)
             | Event::HostStarted(_)
             | Event::HostStopped(_)
             | Event::ProfileApplied(_)
+            | Event::ToolsWithheld(_)
+            | Event::MailRouted(_)
             | Event::Other { .. } => {}
         }
     }

@@ -23,6 +23,8 @@ pub struct Pending {
     pub call: CallId,
     /// The session of the call.
     pub session: SessionId,
+    /// The session on which it is asked.
+    pub asked: SessionId,
     /// What the calling agent says it is.
     pub agent: Option<String>,
     /// The tool.

@@ -5,9 +5,9 @@ use std::{collections::BTreeMap, sync::Arc};
 use damper_call::{Digest, RowId, Session, ToolDefinition, ToolSource};
 use damper_profile::{Coverage, OnFailure, Row};
 use damper_tools::NativeTool;
-use damper_wasm::{Guest, Plugin};
+use damper_wasm::{Guest, Hook, Plugin};
 
-use crate::{arguments::ArgumentCheck, counters::RowCounters};
+use crate::{LoadedMode, arguments::ArgumentCheck, counters::RowCounters};
 
 /// One complete, checked set of rows.
 #[derive(Debug)]
@@ -34,6 +34,8 @@ pub struct InstalledRow {
     pub running: Running,
     /// The digest of the component that the profile names now, if it can be read.
     pub on_disk: Option<Digest>,
+    /// The hooks in the manifest of that component, if it can be read.
+    pub declared: Option<Vec<Hook>>,
     /// What it did so far.
     pub counters: Arc<RowCounters>,
 }
@@ -67,12 +69,14 @@ pub enum Running {
 pub struct Loaded {
     /// The plugin.
     pub plugin: Arc<Plugin>,
-    /// How it is asked as a guard, if it is one.
-    pub guard: Option<Arc<Guest>>,
-    /// How it is asked as a provider of tools, if it is one.
+    /// How it is asked every hook but to run a tool.
+    pub hook: Arc<Guest>,
+    /// How it is asked to run a tool, which may take longer; none if it provides none.
     pub tool: Option<Arc<Guest>>,
     /// The tools it provides.
     pub tools: Vec<Arc<ToolDefinition>>,
+    /// The mode it declares, if it is a preset.
+    pub mode: Option<LoadedMode>,
 }
 
 /// One tool of a generation.
@@ -87,7 +91,7 @@ pub(crate) struct ToolEntry {
 #[derive(Debug, Clone)]
 pub(crate) enum GuardVote {
     /// Its plugin is asked.
-    Ask(Arc<Guest>),
+    Ask(Loaded),
     /// It does not run although it should; this is why.
     Failed(String),
 }
@@ -150,6 +154,15 @@ impl Generation {
         self.rows.iter().find(|row| row.id == *id)
     }
 
+    /// Returns the rows whose plugin is asked a hook for a session, in the order of the profile.
+    pub(crate) fn asked(&self, hook: Hook, session: &Session) -> Vec<Arc<InstalledRow>> {
+        self.rows
+            .iter()
+            .filter(|row| covers(&row.row.covers, session) && row.plugin(hook).is_some())
+            .cloned()
+            .collect()
+    }
+
     /// Returns the guard rows that cover a session, in the order of the profile.
     pub(crate) fn guards(&self, session: &Session) -> Vec<(Arc<InstalledRow>, GuardVote)> {
         self.rows
@@ -177,13 +190,35 @@ impl InstalledRow {
         }
     }
 
+    /// Returns the row's plugin if it runs and has a hook.
+    pub(crate) fn plugin(&self, hook: Hook) -> Option<&Loaded> {
+        match &self.running {
+            Running::Plugin(loaded) if loaded.plugin.manifest.hooks.contains(&hook) => Some(loaded),
+            Running::Plugin(_) | Running::Native(_) | Running::Nothing => None,
+        }
+    }
+
+    /// Returns whether the component that the row names says that it has a hook.
+    pub(crate) fn declares(&self, hook: Hook) -> bool {
+        let declared = self.declared.as_ref();
+        declared.is_some_and(|declared| declared.contains(&hook))
+    }
+
     /// Returns how the row votes; `None` if it is no guard or switched off.
     ///
     /// A row that failed before it could tell what it is counts as a guard: better a needless
     /// question than a guard that silently vanished.
     fn guard_vote(&self) -> Option<GuardVote> {
         match (&self.running, &self.state) {
-            (Running::Plugin(loaded), _) => loaded.guard.clone().map(GuardVote::Ask),
+            (Running::Plugin(loaded), _) => {
+                let is_guard = self.plugin(Hook::Guard).is_some();
+                is_guard.then(|| GuardVote::Ask(loaded.clone()))
+            }
+            (Running::Nothing, RowState::Failed(_))
+                if self.declared.is_some() && !self.declares(Hook::Guard) =>
+            {
+                None
+            }
             (Running::Native(_), _) | (Running::Nothing, RowState::Disabled) => None,
             (Running::Nothing, RowState::Failed(why) | RowState::LastGood(why)) => {
                 Some(GuardVote::Failed(why.clone()))

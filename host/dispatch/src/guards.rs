@@ -1,13 +1,17 @@
 //! Asking the guards and combining what they say.
 
-use std::sync::Arc;
+use std::{collections::BTreeSet, sync::Arc};
 
-use damper_call::{LocalizedText, Objection, ToolCall, Verdict, VerdictKind};
+use damper_call::{
+    LocalizedText, Objection, RowId, StateScope, StateWrite, ToolCall, Verdict, VerdictKind,
+};
 use damper_journal::{CallDecided, Opinion};
 use damper_profile::OnFailure;
-use damper_wasm::{Answer, GuestFailure, Runtime};
+use damper_wasm::{Answer, Asked, GuestFailure, Hook};
 
 use crate::{
+    Machinery,
+    asking::{kept, lost, note, scope},
     generation::{Generation, GuardVote, InstalledRow},
     redact::redact_text,
 };
@@ -18,6 +22,8 @@ pub(crate) struct Decision {
     pub(crate) verdict: VerdictKind,
     /// Each guard's answer, for the journal.
     pub(crate) opinions: Vec<Opinion>,
+    /// The rules behind the verdict.
+    pub(crate) rules: Vec<String>,
     /// Why, for the caller: the reasons behind the verdict, one a line.
     pub(crate) reason: String,
     /// What a person is shown, by language.
@@ -41,49 +47,129 @@ impl Decision {
     }
 }
 
-/// Asks every guard that covers the call's session and combines their verdicts. All are asked,
-/// so that every reason is known; none sees what another said.
-pub(crate) async fn decide(
-    runtime: &Runtime,
-    generation: &Generation,
-    call: &Arc<ToolCall>,
-) -> Decision {
-    let votes = generation.guards(&call.session);
-    let guests = votes
-        .iter()
-        .filter_map(|(_row, vote)| match vote {
-            GuardVote::Ask(guest) => Some(Arc::clone(guest)),
-            GuardVote::Failed(_) => None,
-        })
-        .collect::<Vec<_>>();
-    let answers = if guests.is_empty() {
-        Vec::new()
-    } else {
-        runtime.check(guests, call).await
-    };
-    let mut answers = answers.into_iter();
-    let judged = votes
-        .iter()
-        .filter_map(|(row, vote)| match vote {
-            GuardVote::Ask(_) => answers.next().map(|answer| judge(row, answer)),
-            GuardVote::Failed(why) => Some(judge_absent(row, why)),
-        })
-        .collect::<Vec<_>>();
-    combine(judged)
+/// All guards that cover a call's session, and what each says.
+///
+/// All are asked, so that every reason is known; none sees what another said.
+#[derive(Debug)]
+pub(crate) struct Jury {
+    judged: Vec<Judged>,
+    /// The guards that were asked twice.
+    again: BTreeSet<RowId>,
 }
 
 /// One guard's part in the decision.
+#[derive(Debug)]
 struct Judged {
+    row: Arc<InstalledRow>,
     verdict: Verdict,
     opinion: Opinion,
+    /// What it keeps, to be committed with the record of the decision.
+    keeps: Option<(StateScope, Vec<StateWrite>)>,
 }
 
-fn judge(row: &InstalledRow, answer: Answer<Verdict>) -> Judged {
-    row.counters.asked(answer.micros, answer.memory);
-    if !answer.log.is_empty() {
-        tracing::info!(row = %row.id, log = %answer.log, "guest log");
+impl Jury {
+    /// Asks every guard that covers the call's session.
+    pub(crate) async fn ask(
+        machinery: &Machinery,
+        generation: &Generation,
+        call: &Arc<ToolCall>,
+    ) -> Self {
+        let votes = generation.guards(&call.session);
+        let mut judged = Vec::with_capacity(votes.len());
+        let mut guests = Vec::new();
+        for (row, vote) in votes {
+            match vote {
+                GuardVote::Failed(why) => judged.push(Some(judge_absent(row, &why))),
+                GuardVote::Ask(loaded) => {
+                    let scope = scope(&row, &loaded, &call.session.id);
+                    match kept(machinery, &loaded, &scope).await {
+                        Err(failure) => judged.push(Some(judge(row, Err(failure), 0))),
+                        Ok(state) => {
+                            judged.push(None);
+                            let guest = Arc::clone(&loaded.hook);
+                            guests.push((row, scope, Asked { guest, state }));
+                        }
+                    }
+                }
+            }
+        }
+        let asked: Vec<Asked> = guests.iter().map(|(_, _, asked)| asked.clone()).collect();
+        let answers = match asked.len() {
+            0 => Vec::new(),
+            _ => machinery.runtime.check(asked, call).await,
+        };
+        let mut heard = guests
+            .into_iter()
+            .zip(answers)
+            .map(|((row, scope, _asked), answer)| hear(row, scope, answer));
+        let judged = judged.into_iter().filter_map(|judged| judged.or_else(|| heard.next()));
+        Self {
+            judged: judged.collect(),
+            again: BTreeSet::new(),
+        }
     }
-    let (verdict, failure) = match answer.result {
+
+    /// Asks a guard again whose state another call changed meanwhile. One that loses a second
+    /// time has failed.
+    pub(crate) async fn ask_again(
+        &mut self,
+        machinery: &Machinery,
+        call: &Arc<ToolCall>,
+        row: &RowId,
+    ) {
+        let Some(place) = self.judged.iter().position(|judged| judged.row.id == *row) else {
+            return;
+        };
+        let row = Arc::clone(&self.judged[place].row);
+        let first = self.again.insert(row.id.clone());
+        let judged = match row.plugin(Hook::Guard) {
+            Some(loaded) if first => {
+                let scope = scope(&row, loaded, &call.session.id);
+                match kept(machinery, loaded, &scope).await {
+                    Err(failure) => judge(row, Err(failure), 0),
+                    Ok(state) => {
+                        let guest = Arc::clone(&loaded.hook);
+                        let asked = vec![Asked { guest, state }];
+                        let mut answers = machinery.runtime.check(asked, call).await;
+                        hear(row, scope, answers.remove(0))
+                    }
+                }
+            }
+            Some(_) | None => judge(row, Err(lost()), 0),
+        };
+        self.judged[place] = judged;
+    }
+
+    /// Returns what all together say.
+    pub(crate) fn decision(&self) -> Decision {
+        combine(&self.judged)
+    }
+
+    /// Returns what the guards keep, to be committed with the record of the decision.
+    pub(crate) fn keeps(&self) -> Vec<(StateScope, Vec<StateWrite>)> {
+        let keeps = self.judged.iter().filter_map(|judged| judged.keeps.clone());
+        keeps.collect()
+    }
+
+    /// Counts the votes, once they are final.
+    pub(crate) fn count(&self) {
+        for judged in &self.judged {
+            judged.row.counters.voted(judged.verdict.kind());
+        }
+    }
+}
+
+fn hear(row: Arc<InstalledRow>, scope: StateScope, answer: Answer<Verdict>) -> Judged {
+    note(&row, &answer);
+    let keeps = (!answer.writes.is_empty()).then_some((scope, answer.writes));
+    Judged {
+        keeps,
+        ..judge(row, answer.result, answer.micros)
+    }
+}
+
+fn judge(row: Arc<InstalledRow>, result: Result<Verdict, GuestFailure>, micros: u64) -> Judged {
+    let (verdict, failure) = match result {
         Ok(verdict) => (verdict, None),
         Err(failure) => {
             row.counters.failed(&failure);
@@ -95,24 +181,24 @@ fn judge(row: &InstalledRow, answer: Answer<Verdict>) -> Judged {
             )
         }
     };
-    judged(row, verdict, failure, answer.micros)
+    judged(row, verdict, failure, micros)
 }
 
 /// The vote of a guard row that should run and does not.
-fn judge_absent(row: &InstalledRow, why: &str) -> Judged {
+fn judge_absent(row: Arc<InstalledRow>, why: &str) -> Judged {
     let failure = GuestFailure::Host(why.to_owned());
     row.counters.failed(&failure);
     let reason = format!("the guard `{}` does not run: {why}", row.id);
-    judged(
-        row,
-        failure_vote(row.on_failure(), &reason),
-        Some(why.to_owned()),
-        0,
-    )
+    let vote = failure_vote(row.on_failure(), &reason);
+    judged(row, vote, Some(why.to_owned()), 0)
 }
 
-fn judged(row: &InstalledRow, verdict: Verdict, failure: Option<String>, micros: u64) -> Judged {
-    row.counters.voted(verdict.kind());
+fn judged(
+    row: Arc<InstalledRow>,
+    verdict: Verdict,
+    failure: Option<String>,
+    micros: u64,
+) -> Judged {
     let objection = verdict.objection();
     let plugin = match &row.running {
         crate::Running::Plugin(loaded) => Some(&loaded.plugin),
@@ -134,7 +220,12 @@ fn judged(row: &InstalledRow, verdict: Verdict, failure: Option<String>, micros:
         micros,
         failure,
     };
-    Judged { verdict, opinion }
+    Judged {
+        row,
+        verdict,
+        opinion,
+        keeps: None,
+    }
 }
 
 /// The rule that a failed guard's vote names.
@@ -149,7 +240,7 @@ fn failure_vote(on_failure: OnFailure, why: &str) -> Verdict {
     }
 }
 
-fn combine(judged: Vec<Judged>) -> Decision {
+fn combine(judged: &[Judged]) -> Decision {
     let verdict = VerdictKind::combine(judged.iter().map(|judged| judged.verdict.kind()));
     let decisive: Vec<&Objection> = judged
         .iter()
@@ -165,11 +256,19 @@ fn combine(judged: Vec<Judged>) -> Decision {
         .iter()
         .flat_map(|objection| objection.display.iter().cloned())
         .collect();
+    let rules = decisive
+        .iter()
+        .flat_map(|objection| objection.rules.iter().cloned())
+        .collect();
     Decision {
         verdict,
+        rules,
         reason,
         display,
-        opinions: judged.into_iter().map(|judged| judged.opinion).collect(),
+        opinions: judged
+            .iter()
+            .map(|judged| judged.opinion.clone())
+            .collect(),
     }
 }
 

@@ -7,33 +7,30 @@ use std::{path::PathBuf, sync::Arc, time::Instant};
 
 use arc_swap::ArcSwap;
 use damper_call::{
-    ApprovalId, CallId, EffectClass, Ending, Fault, Outcome, Session, ToolCall, ToolDefinition,
-    VerdictKind,
+    ApprovalId, CallId, Delivery, EffectClass, Ending, Fault, Mail, Outcome, Question, Session,
+    ToolAnswer, ToolCall, ToolDefinition, VerdictKind, Whom,
 };
-use damper_journal::{CallState, Journal, JournalError, Refusal, SessionOpened, now_ms};
+use damper_journal::{CallState, Journal, JournalError, Refusal, Reviewed, now_ms};
 use damper_wasm::Runtime;
 use serde_json::{Map, Value};
 use tokio::sync::watch;
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
 use crate::{
-    CallRequest,
+    CallRequest, ModeView, OpenError,
     approvals::{Approvals, Pending, Reply},
-    catalogue,
+    asking, catalogue,
     generation::{Generation, ToolEntry},
-    guards::{self, Decision},
-    outcome,
+    guards::{Decision, Jury},
+    mail, opening, outcome,
+    redact::redact_text,
+    reviews, routing,
 };
 
 /// The largest arguments of a call, in bytes.
 ///
 /// A row cannot raise it: it bounds what the host itself has to hold before any row is asked.
 const MAX_ARGUMENTS: usize = 1 << 20;
-
-/// Why a session cannot be opened.
-#[derive(Debug, thiserror::Error)]
-#[error("the session cannot be opened because it cannot be journalled: {0}")]
-pub struct OpenError(#[from] JournalError);
 
 /// Everything that calls need and no generation owns.
 #[derive(Debug)]
@@ -48,6 +45,28 @@ pub struct Machinery {
     pub hidden: Vec<PathBuf>,
     /// Our own program, whose `__shell` subcommand confines what commands start.
     pub launcher: Option<PathBuf>,
+    /// What catalogue plugins answered last.
+    pub(crate) last_good: catalogue::LastGood,
+}
+
+impl Machinery {
+    /// Puts the parts together. `hidden` are the folders that no tool may touch, `launcher` our
+    /// own program, whose `__shell` subcommand confines what commands start.
+    pub fn new(
+        runtime: Arc<Runtime>,
+        journal: Journal,
+        hidden: Vec<PathBuf>,
+        launcher: Option<PathBuf>,
+    ) -> Self {
+        Self {
+            runtime,
+            journal,
+            approvals: Approvals::default(),
+            hidden,
+            launcher,
+            last_good: catalogue::LastGood::default(),
+        }
+    }
 }
 
 /// Takes calls on their journey. Clones share everything.
@@ -92,6 +111,9 @@ impl Dispatcher {
     /// Makes a generation the one that the next call gets. Calls in flight keep theirs.
     pub fn install(&self, generation: Generation) {
         let number = generation.number;
+        let modes = generation.modes();
+        let around = self.shared.machinery.runtime.around();
+        around.set_modes(modes.iter().map(Into::into).collect());
         self.shared.current.store(Arc::new(generation));
         self.shared.generations.send_replace(number);
     }
@@ -116,6 +138,10 @@ impl Dispatcher {
         &self.shared.machinery.journal
     }
 
+    pub(crate) fn machinery(&self) -> &Machinery {
+        &self.shared.machinery
+    }
+
     /// Returns how many calls are under way.
     pub fn calls_in_flight(&self) -> usize {
         self.shared.journeys.len()
@@ -128,26 +154,43 @@ impl Dispatcher {
         self.shared.journeys.reopen();
     }
 
-    /// Opens a session. Fails if it cannot be journalled.
-    pub async fn open_session(&self, session: Session) -> Result<Arc<Session>, OpenError> {
-        let opened = SessionOpened {
-            door: session.door,
-            agent: session.agent.clone(),
-            cwd: session.cwd.clone(),
-            roots: session.roots.clone(),
-        };
-        self.journal()
-            .append(&session.id, opened, damper_journal::Durability::Process)
-            .await?;
-        Ok(Arc::new(session))
+    /// Opens a session, in a mode if one is named. Fails if it cannot be journalled or if the
+    /// mode does not compose it.
+    pub async fn open_session(
+        &self,
+        session: Session,
+        mode: Option<&str>,
+    ) -> Result<Arc<Session>, OpenError> {
+        opening::open(&self.shared.machinery, &self.current(), session, mode).await
+    }
+
+    /// Returns all modes, in the order that people see.
+    pub fn modes(&self) -> Vec<ModeView> {
+        self.current().modes()
     }
 
     /// Returns the tools that exist for a session, sorted by name. A call asks the same function.
-    pub fn tools(&self, session: &Session) -> Vec<Arc<ToolDefinition>> {
+    pub async fn tools(&self, session: &Arc<Session>) -> Vec<Arc<ToolDefinition>> {
         let generation = self.current();
-        catalogue::list(&generation, session)
+        catalogue::list(&self.shared.machinery, &generation, session)
+            .await
+            .into_iter()
             .map(|entry| Arc::clone(&entry.definition))
             .collect()
+    }
+
+    /// Returns one tool that a session could have, withheld or not, for doors that must know a
+    /// schema before there is a call.
+    pub fn tool_on_surface(&self, session: &Session, name: &str) -> Option<Arc<ToolDefinition>> {
+        let generation = self.current();
+        catalogue::on_surface(&generation, session)
+            .find(|entry| entry.definition.name == name)
+            .map(|entry| Arc::clone(&entry.definition))
+    }
+
+    /// Returns how a message between sessions is delivered.
+    pub async fn delivery(&self, mail: &Arc<Mail>) -> Delivery {
+        mail::delivery(&self.shared.machinery, &self.current(), mail).await
     }
 
     /// Takes a call on its journey. Never fails: whatever goes wrong is an outcome.
@@ -192,11 +235,15 @@ impl Shared {
         if let Err(error) = traveller.record_received().await {
             return traveller.not_received(&error).await;
         }
-        let outcome = match traveller.decide().await {
-            Ok((call, arguments, entry)) => traveller.run(&call, &arguments, &entry).await,
-            Err(outcome) => outcome,
+        let (outcome, reviews) = match traveller.decide().await {
+            Ok((call, arguments, entry)) => {
+                let outcome = traveller.run(&call, &arguments, &entry).await;
+                let reviews = traveller.review(&call, &outcome).await;
+                (outcome, reviews)
+            }
+            Err(outcome) => (outcome, Vec::new()),
         };
-        traveller.record_finished(outcome).await
+        traveller.record_finished(outcome, reviews).await
     }
 
     /// Answers a call whose id the journal knows: a finished effect is never repeated, and one
@@ -238,26 +285,58 @@ impl Traveller {
             return Err(outcome::fault(&self.id, &Fault::Caller(text)));
         }
         let session = &self.request.session;
-        let entry = catalogue::find(&self.generation, session, &self.request.tool)
-            .ok_or_else(|| self.unknown_tool())?
-            .clone();
+        let machinery = &self.shared.machinery;
+        let found = catalogue::find(machinery, &self.generation, session, &self.request.tool).await;
+        let entry = match found {
+            Some(entry) => entry.clone(),
+            None => return Err(self.unknown_tool().await),
+        };
         let arguments = entry
             .check
             .check(&entry.definition, &self.request.arguments)
             .map_err(|why| outcome::fault(&self.id, &Fault::Caller(why)))?;
         let call = Arc::new(self.freeze(&entry, &arguments));
-        let judging = guards::decide(&self.shared.machinery.runtime, &self.generation, &call);
         let decision = tokio::select! {
-            decision = judging => decision,
+            decision = self.judge(&call) => decision?,
             () = self.request.cancel.cancelled() => return Err(outcome::cancelled(&self.id)),
         };
-        self.record_decided(&call, &decision).await?;
         match decision.verdict {
             VerdictKind::Allow => {}
             VerdictKind::Deny => return Err(outcome::denied(&self.id, &decision.reason)),
             VerdictKind::Ask => self.ask_person(&call, &decision).await?,
         }
         Ok((call, arguments, entry))
+    }
+
+    /// Asks the guards and records what they say. A guard whose state another call changed
+    /// meanwhile is asked once more.
+    async fn judge(&self, call: &Arc<ToolCall>) -> Result<Decision, Outcome> {
+        let machinery = &self.shared.machinery;
+        let mut jury = Jury::ask(machinery, &self.generation, call).await;
+        loop {
+            let decision = jury.decision();
+            let recorded = self.record_decided(call, &decision, jury.keeps()).await;
+            let Err(error) = recorded else {
+                jury.count();
+                return Ok(decision);
+            };
+            // Ends, because one that loses twice keeps nothing any more.
+            match asking::conflict(&error) {
+                Some(row) => jury.ask_again(machinery, call, row).await,
+                None => return Err(self.unrecorded(&error)),
+            }
+        }
+    }
+
+    /// Lets plugins look at the answer of a tool that ran.
+    async fn review(&self, call: &Arc<ToolCall>, outcome: &Outcome) -> Vec<Reviewed> {
+        let answer = ToolAnswer {
+            call: Arc::clone(call),
+            ending: outcome.ending,
+            output: outcome.output.clone(),
+            micros: u64::try_from(self.began.elapsed().as_micros()).unwrap_or(u64::MAX),
+        };
+        reviews::review(&self.shared.machinery, &self.generation, &Arc::new(answer)).await
     }
 
     /// Law 1: what cannot be journalled does not happen.
@@ -271,8 +350,11 @@ impl Traveller {
         outcome::denied(&self.id, &format!("the call cannot be journalled: {error}"))
     }
 
-    fn unknown_tool(&self) -> Outcome {
-        let known: Vec<&str> = catalogue::list(&self.generation, &self.request.session)
+    async fn unknown_tool(&self) -> Outcome {
+        let machinery = &self.shared.machinery;
+        let known = catalogue::list(machinery, &self.generation, &self.request.session).await;
+        let known: Vec<&str> = known
+            .iter()
             .map(|entry| entry.definition.name.as_str())
             .collect();
         let name: String = self.request.tool.chars().take(64).collect();
@@ -303,11 +385,26 @@ impl Traveller {
     }
 
     /// Puts the question to a person and waits, as long as somebody is there to answer.
-    async fn ask_person(&self, call: &ToolCall, decision: &Decision) -> Result<(), Outcome> {
-        let pending = Pending {
+    async fn ask_person(&self, call: &Arc<ToolCall>, decision: &Decision) -> Result<(), Outcome> {
+        let machinery = &self.shared.machinery;
+        let question = Arc::new(Question {
             id: ApprovalId::unique(),
+            call: Arc::clone(call),
+            rules: decision.rules.clone(),
+            reason: decision.reason.clone(),
+            attended: machinery.approvals.attended(),
+        });
+        let (whom, row) = routing::route(machinery, &self.generation, &question).await;
+        let (asked, refusal) = match whom {
+            Whom::DefaultPath | Whom::RootSession => (call.session.root.clone(), None),
+            Whom::OwnSession => (call.session.id.clone(), None),
+            Whom::Nobody(why) => (call.session.root.clone(), Some(nobody(row.as_ref(), &why))),
+        };
+        let pending = Pending {
+            id: question.id.clone(),
             call: self.id.clone(),
             session: call.session.id.clone(),
+            asked,
             agent: call.session.agent.clone(),
             tool: call.tool.name.clone(),
             subject: call
@@ -320,19 +417,9 @@ impl Traveller {
             raised_at_ms: now_ms(),
         };
         self.record_raised(&pending).await?;
-        let reply = match self.shared.machinery.approvals.raise(pending.clone()) {
-            Err(reply) => reply,
-            Ok(raised) => {
-                run::notify(&self.generation.notify, &pending);
-                tokio::select! {
-                    reply = raised.answer() => reply,
-                    () = self.request.cancel.cancelled() => Reply {
-                        allowed: false,
-                        by: "caller".to_owned(),
-                        why: Some("the call was taken back".to_owned()),
-                    },
-                }
-            }
+        let reply = match refusal {
+            Some(refusal) => refusal,
+            None => self.put_question(&pending).await,
         };
         self.record_answered(&pending, &reply).await?;
         match reply.allowed {
@@ -342,7 +429,33 @@ impl Traveller {
         }
     }
 
+    async fn put_question(&self, pending: &Pending) -> Reply {
+        let raised = match self.shared.machinery.approvals.raise(pending.clone()) {
+            Err(reply) => return reply,
+            Ok(raised) => raised,
+        };
+        run::notify(&self.generation.notify, pending);
+        tokio::select! {
+            reply = raised.answer() => reply,
+            () = self.request.cancel.cancelled() => Reply {
+                allowed: false,
+                by: "caller".to_owned(),
+                why: Some("the call was taken back".to_owned()),
+            },
+        }
+    }
+
     fn cancel(&self) -> &CancellationToken {
         &self.request.cancel
+    }
+}
+
+/// The reply where a plugin says that nobody is asked. Whatever it says, it allows nothing.
+fn nobody(row: Option<&damper_call::RowId>, why: &str) -> Reply {
+    let row = row.map_or_else(String::new, |row| format!("the row `{row}` has nobody asked: "));
+    Reply {
+        allowed: false,
+        by: "host".to_owned(),
+        why: Some(redact_text(&format!("{row}{why}"))),
     }
 }

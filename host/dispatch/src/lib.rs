@@ -8,15 +8,21 @@ mod journey;
 
 mod approvals;
 mod arguments;
+mod asking;
 mod catalogue;
 mod counters;
 mod generation;
 mod guards;
 mod hooks;
+mod mail;
 pub mod measure;
+mod modes;
+mod opening;
 mod outcome;
 mod prepare;
 mod redact;
+mod reviews;
+mod routing;
 
 use std::sync::Arc;
 
@@ -28,7 +34,9 @@ pub use approvals::{AnswerError, Approvals, Attached, Pending, Reply};
 pub use counters::{Counted, RowCounters};
 pub use generation::{Generation, InstalledRow, Loaded, RowState, Running};
 pub use hooks::{HOOKS, HookEntry};
-pub use journey::{Dispatcher, Machinery, OpenError};
+pub use journey::{Dispatcher, Machinery};
+pub use modes::{LoadedMode, ModeView};
+pub use opening::OpenError;
 pub use prepare::{Captured, Components, Fallback, Prepared, prepare};
 
 /// What a door asks for: one call of one tool.

@@ -3,16 +3,16 @@
 use std::sync::Arc;
 
 use damper_call::{ToolCall, VerdictKind};
-use damper_wasm::Runtime;
 
-use crate::{Generation, guards};
+use crate::{Dispatcher, Generation, guards::Jury};
 
 /// Asks every guard that covers the call and combines what they say, exactly as the journey
 /// does between its records.
 pub async fn decide(
-    runtime: &Runtime,
+    dispatcher: &Dispatcher,
     generation: &Generation,
     call: &Arc<ToolCall>,
 ) -> VerdictKind {
-    guards::decide(runtime, generation, call).await.verdict
+    let jury = Jury::ask(dispatcher.machinery(), generation, call).await;
+    jury.decision().verdict
 }

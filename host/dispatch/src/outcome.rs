@@ -3,7 +3,7 @@
 use damper_call::{CallId, Ending, Fault, Outcome, Output};
 use damper_journal::{CallFinished, Event, Record};
 
-use crate::{approvals::Reply, redact::redact_text};
+use crate::{approvals::Reply, redact::redact_text, reviews::told};
 
 /// Returns the outcome of a call that nobody let run. Ends with how to learn more. What it
 /// says is journalled, so that secrets which guards quoted are taken out.
@@ -58,19 +58,21 @@ pub(crate) fn recorded(call: &CallId, record: Record) -> Outcome {
         text,
         structured,
         is_error,
+        reviews,
         ..
     }) = record.event
     else {
         let text = "the journal's record of this call cannot be read".to_owned();
         return failed(call, Ending::Unknown, text);
     };
+    let output = Output {
+        text,
+        structured,
+        is_error,
+    };
     Outcome {
         call: call.clone(),
         ending,
-        output: Output {
-            text,
-            structured,
-            is_error,
-        },
+        output: told(output, &reviews),
     }
 }

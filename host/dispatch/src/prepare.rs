@@ -7,13 +7,18 @@ mod limits;
 
 use std::{collections::HashMap, path::PathBuf, sync::Arc};
 
-use damper_call::{Digest, RowId, ToolDefinition};
+use damper_call::{
+    Digest, Door, ModeBinding, Role, RowId, Session, SessionId, ToolDefinition,
+};
 use damper_journal::{Change, RowResult};
 use damper_profile::{Composition, Folder, PluginRef, Row, RowKind, Tools};
 use damper_tools::NativeTool;
-use damper_wasm::{FileGrant, FileGrants, Grants, Guest, Hook, Limits, Plugin, Runtime};
+use damper_wasm::{
+    FileGrant, FileGrants, Grants, Guest, Hook, Limits, Plugin, Runtime, read_manifest,
+};
 
 use crate::{
+    LoadedMode,
     arguments::ArgumentCheck,
     counters::RowCounters,
     generation::{Generation, InstalledRow, Loaded, RowState, Running},
@@ -212,6 +217,7 @@ impl Preparation<'_> {
             state,
             running,
             on_disk,
+            declared: self.declared(row),
             counters: before.map_or_else(Arc::default, |before| Arc::clone(&before.counters)),
         };
         let change = match before {
@@ -248,6 +254,7 @@ impl Preparation<'_> {
             state,
             running,
             on_disk,
+            declared: self.declared(row),
             counters: before.map_or_else(
                 || Arc::new(RowCounters::default()),
                 |before| Arc::clone(&before.counters),
@@ -302,6 +309,16 @@ impl Preparation<'_> {
             .rev()
             .find(|rejected| rejected.row.as_ref() == Some(row))?;
         Some(refused.to_string())
+    }
+
+    /// Returns the hooks that the component on the disk says it has, whether it loads or not.
+    fn declared(&self, row: &Row) -> Option<Vec<Hook>> {
+        let RowKind::Plugin(plugin) = &row.kind else {
+            return None;
+        };
+        let captured = self.components.0.get(plugin)?.as_ref().ok()?;
+        let bytes = captured.bytes().ok()?;
+        Some(read_manifest(&bytes).ok()?.hooks)
     }
 
     fn on_disk(&self, row: &Row) -> Option<Digest> {
@@ -410,7 +427,7 @@ async fn load(runtime: &Runtime, row: &Row, captured: &Captured) -> Result<Loade
     let settings: Arc<str> = serde_json::Value::Object(row.config.clone())
         .to_string()
         .into();
-    let grants = Grants::both(&plugin.manifest.grants, &given(row));
+    let grants = Grants::both(&plugin.manifest.grants, &given(row)?);
     let guest = |defaults: &Limits| -> Result<Arc<Guest>, String> {
         let limits = limits::resolve(row, &plugin.manifest.limits, defaults, runtime.ceilings())?;
         Ok(Arc::new(Guest {
@@ -432,25 +449,64 @@ async fn load(runtime: &Runtime, row: &Row, captured: &Captured) -> Result<Loade
         Some(tool) => definitions(runtime, row, tool).await?,
         None => Vec::new(),
     };
-    let guard = is(Hook::Guard).then_some(hook);
+    let mode = match is(Hook::Preset) {
+        true => Some(mode(runtime, row, &hook).await),
+        false => None,
+    };
     Ok(Loaded {
         plugin,
-        guard,
+        hook,
         tool,
         tools,
+        mode,
     })
 }
 
-fn given(row: &Row) -> Grants {
-    let metadata = row.grants.files_metadata.iter().map(|folder| match folder {
-        Folder::Workspace => FileGrant::Workspace,
-        Folder::Absolute(path) => FileGrant::Folder(path.clone()),
-    });
-    Grants {
-        files: FileGrants {
-            metadata: metadata.collect(),
-        },
+/// Asks a preset what its mode is, and tries whether a session could be composed. What goes
+/// wrong makes the mode one that cannot run, and no less of the row.
+async fn mode(runtime: &Runtime, row: &Row, hook: &Arc<Guest>) -> LoadedMode {
+    let failed = |failure: damper_wasm::GuestFailure| {
+        let plugin = &hook.plugin.manifest.id;
+        format!("the plugin `{plugin}` {failure}")
+    };
+    let description = runtime.describe_mode(hook).await.result.map_err(failed);
+    let mut trial = Session::external(SessionId::unique(), Door::Cli, None, PathBuf::from("/"));
+    trial.mode = ModeBinding::Bound(row.id.to_string());
+    trial.role = Role::Solo;
+    let composed = runtime.compose(Arc::clone(hook).into(), &Arc::new(trial)).await;
+    LoadedMode {
+        description,
+        composition: composed.result.map_err(failed).flatten(),
     }
+}
+
+fn given(row: &Row) -> Result<Grants, String> {
+    let http = row.grants.http.iter().map(|host| {
+        host.parse().map_err(|error| {
+            let position = row.origins.nearest("/grants");
+            format!("{position}: {error}")
+        })
+    });
+    let places = |folders: &[Folder]| {
+        folders
+            .iter()
+            .map(|folder| match folder {
+                Folder::Workspace => FileGrant::Workspace,
+                Folder::Absolute(path) => FileGrant::Folder(path.clone()),
+            })
+            .collect()
+    };
+    Ok(Grants {
+        files: FileGrants {
+            metadata: places(&row.grants.files_metadata),
+            read: places(&row.grants.files_read),
+        },
+        http: http.collect::<Result<_, _>>()?,
+        clock: row.grants.clock,
+        random: row.grants.random,
+        sessions: row.grants.sessions,
+        roster: row.grants.roster,
+    })
 }
 
 /// Lets the plugin's schema and then the plugin itself judge the row's settings. Loads every

@@ -10,8 +10,8 @@ use damper_call::CallId;
 
 pub use payload::{
     Answer, ApprovalAnswered, ApprovalRaised, CallDecided, CallFinished, CallReceived, CallStarted,
-    Change, GuestFailed, HostStarted, HostStopped, Opinion, ProfileApplied, RowResult,
-    SessionOpened,
+    Change, GuestFailed, HostStarted, HostStopped, MailRouted, Opinion, ProfileApplied, Reviewed,
+    RowResult, SessionOpened, StateKept, ToolsWithheld,
 };
 
 macro_rules! events {
@@ -104,6 +104,12 @@ events! {
     ProfileApplied = "profile/applied",
     /// A plugin's hook did not answer as it should.
     GuestFailed = "guest/failed",
+    /// A plugin's hook kept something.
+    StateKept = "state/kept",
+    /// A plugin withholds other tools than before.
+    ToolsWithheld = "tools/withheld",
+    /// A plugin wants a message delivered otherwise.
+    MailRouted = "mail/routed",
 }
 
 impl Event {
@@ -117,10 +123,13 @@ impl Event {
             Self::ApprovalRaised(event) => Some(&event.call),
             Self::ApprovalAnswered(event) => Some(&event.call),
             Self::GuestFailed(event) => event.call.as_ref(),
+            Self::StateKept(event) => event.call.as_ref(),
             Self::SessionOpened(_)
             | Self::HostStarted(_)
             | Self::HostStopped(_)
             | Self::ProfileApplied(_)
+            | Self::ToolsWithheld(_)
+            | Self::MailRouted(_)
             | Self::Other { .. } => None,
         }
     }
@@ -170,6 +179,7 @@ mod tests {
                 is_error: true,
                 truncated: false,
                 content: None,
+                reviews: Vec::new(),
                 micros: 7,
             },
             json!({"kind": "call/finished", "body": {

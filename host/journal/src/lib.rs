@@ -21,8 +21,8 @@ mod store;
 pub use error::{JournalError, Refusal};
 pub use event::{
     Answer, ApprovalAnswered, ApprovalRaised, CallDecided, CallFinished, CallReceived, CallStarted,
-    Change, Event, GuestFailed, HostStarted, HostStopped, Opinion, ProfileApplied, RowResult,
-    SessionOpened,
+    Change, Event, GuestFailed, HostStarted, HostStopped, MailRouted, Opinion, ProfileApplied,
+    Reviewed, RowResult, SessionOpened, StateKept, ToolsWithheld,
 };
 pub use journal::Journal;
 pub use measure::{Throughput, bare_appends, journalled_calls};

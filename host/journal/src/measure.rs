@@ -123,6 +123,7 @@ fn events_of_a_call() -> [(Event, Durability); 4] {
         is_error: false,
         truncated: false,
         content: None,
+        reviews: Vec::new(),
         micros: 1_000,
     };
     [

@@ -178,6 +178,9 @@ impl Step {
             | Event::HostStopped(_)
             | Event::ProfileApplied(_)
             | Event::GuestFailed(_)
+            | Event::StateKept(_)
+            | Event::ToolsWithheld(_)
+            | Event::MailRouted(_)
             | Event::Other { .. } => None,
         }
     }

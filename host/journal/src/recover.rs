@@ -46,6 +46,7 @@ impl Journal {
                 is_error: true,
                 truncated: false,
                 content: None,
+                reviews: Vec::new(),
                 micros: 0,
             });
             let record = NewRecord::now(end.session.clone(), &finished)?;

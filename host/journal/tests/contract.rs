@@ -101,6 +101,8 @@ fn opened() -> Event {
         agent: Some("codex".to_owned()),
         cwd: "/w".into(),
         roots: vec!["/w".into()],
+        composed: None,
+        notices: Vec::new(),
     })
 }
 
@@ -138,6 +140,7 @@ fn finished(name: &str) -> Event {
         is_error: false,
         truncated: false,
         content: None,
+        reviews: Vec::new(),
         micros: 12,
     })
 }
@@ -146,6 +149,7 @@ fn raised(name: &str, of: &str) -> Event {
     Event::from(ApprovalRaised {
         approval: approval(name),
         call: call(of),
+        asked: None,
         reason: "deletes".to_owned(),
         display: Vec::new(),
     })

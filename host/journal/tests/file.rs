@@ -53,6 +53,7 @@ fn finished(name: &str, text: &str) -> Event {
         is_error: false,
         truncated: false,
         content: None,
+        reviews: Vec::new(),
         micros: 12,
     })
 }

@@ -5,12 +5,9 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use include_dir::{Dir, include_dir};
 use wit_bindgen_core::Files;
-use wit_parser::{Resolve, SourceMap};
 
-/// The text of the contract, which a binary has with it.
-static WIT: Dir<'_> = include_dir!("$CARGO_MANIFEST_DIR/../../wit");
+use crate::contract::{self, WIT};
 
 /// Why there are no bindings.
 #[derive(Debug, thiserror::Error)]
@@ -24,8 +21,8 @@ pub enum BindingsError {
         known: Vec<String>,
     },
     /// The contract that was built in is broken.
-    #[error("the contract that is built in makes no bindings: {0}")]
-    Contract(String),
+    #[error("the contract makes no bindings: {0:#}")]
+    Contract(anyhow::Error),
     /// A file could not be written.
     #[error("{}: {source}", .path.display())]
     File {
@@ -58,18 +55,7 @@ pub fn write_wit(out: &Path) -> Result<Vec<PathBuf>, BindingsError> {
 ///
 /// Says which worlds there are, or names the file that could not be written.
 pub fn write_c(world: &str, out: &Path) -> Result<Vec<PathBuf>, BindingsError> {
-    let mut resolve = Resolve::default();
-    let mut sources = SourceMap::new();
-    for file in WIT.files() {
-        let text = String::from_utf8_lossy(file.contents());
-        sources.push_str(&file.path().display().to_string(), text);
-    }
-    let group = sources
-        .parse()
-        .map_err(|(_sources, error)| BindingsError::Contract(error.to_string()))?;
-    let package = resolve
-        .push_group(group)
-        .map_err(|error| BindingsError::Contract(error.to_string()))?;
+    let (mut resolve, package) = contract::parse().map_err(BindingsError::Contract)?;
     let worlds = &resolve.packages[package].worlds;
     let Some(&world) = worlds.get(world) else {
         return Err(BindingsError::NoWorld {
@@ -85,7 +71,7 @@ pub fn write_c(world: &str, out: &Path) -> Result<Vec<PathBuf>, BindingsError> {
     options
         .build()
         .generate(&mut resolve, world, &mut files)
-        .map_err(|error| BindingsError::Contract(format!("{error:#}")))?;
+        .map_err(BindingsError::Contract)?;
     let files = files
         .iter()
         .map(|(name, content)| (PathBuf::from(name), content));

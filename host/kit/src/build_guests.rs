@@ -13,7 +13,8 @@ use serde::Deserialize;
 use sha2::{Digest, Sha256};
 
 use crate::{
-    componentize::{ADAPTER, componentize},
+    check::{Finding, check_imports},
+    componentize::{ADAPTER, componentize, with_manifest},
     foreign::{self, ForeignError},
     target::{TARGET, TargetError, Toolchain},
 };
@@ -152,6 +153,14 @@ pub enum BuildError {
     /// A plugin with a `damper.toml` could not be built.
     #[error(transparent)]
     Foreign(#[from] ForeignError),
+    /// A component wants what this host does not have.
+    #[error("{name} would be refused by this host: {}", told(.findings))]
+    Refused {
+        /// The crate.
+        name: String,
+        /// What is wrong with it.
+        findings: Vec<Finding>,
+    },
     /// A file could not be read or written.
     #[error("{}: {source}", .path.display())]
     File {
@@ -195,10 +204,7 @@ pub fn build(
         let changed = !is_current(record.get(name), &made_of, &path);
         if changed {
             progress(Step::Making { name: name.clone() });
-            let component = componentize(&module).map_err(|source| BuildError::Component {
-                name: name.clone(),
-                source,
-            })?;
+            let component = make(name, &module)?;
             replace(&path, &component)?;
             let made = Made {
                 of: made_of,
@@ -234,6 +240,44 @@ fn put(made: foreign::Made, out: &Path) -> Result<Built, BuildError> {
     })
 }
 
+/// Imports are checked before the guest is asked for its manifest: it could not even start.
+fn make(name: &str, module: &[u8]) -> Result<Vec<u8>, BuildError> {
+    let failed = |source| BuildError::Component {
+        name: name.to_owned(),
+        source,
+    };
+    let component = componentize(module).map_err(failed)?;
+    refuse(name, check_imports(&component).map_err(failed)?)?;
+    with_manifest(&component).map_err(failed)
+}
+
+/// Refuses a component of which anything was found.
+pub(crate) fn refuse(name: &str, findings: Vec<Finding>) -> Result<(), BuildError> {
+    if findings.is_empty() {
+        return Ok(());
+    }
+    Err(BuildError::Refused {
+        name: name.to_owned(),
+        findings,
+    })
+}
+
+fn told(findings: &[Finding]) -> String {
+    findings
+        .iter()
+        .map(|finding| format!("\n  {}\n    {}", finding.what, finding.way_out))
+        .collect()
+}
+
+/// Returns the folder that cargo compiles a workspace into: `CARGO_TARGET_DIR` where that is
+/// set.
+pub fn target_folder(workspace: &Path) -> PathBuf {
+    std::env::var_os("CARGO_TARGET_DIR")
+        .filter(|folder| !folder.is_empty())
+        .and_then(|folder| std::path::absolute(folder).ok())
+        .unwrap_or_else(|| workspace.join("target"))
+}
+
 fn existing(workspace: &Path) -> Result<PathBuf, BuildError> {
     let found = workspace.canonicalize().and_then(|workspace| {
         fs::metadata(workspace.join("Cargo.toml"))?;
@@ -257,7 +301,7 @@ fn compile(
     workspace: &Path,
     progress: &mut dyn FnMut(Step),
 ) -> Result<BTreeMap<String, PathBuf>, BuildError> {
-    let target_dir = workspace.join("target");
+    let target_dir = target_folder(workspace);
     let toolchain = Toolchain::find(workspace, &target_dir, progress)?;
     progress(Step::Compiling {
         workspace: workspace.to_owned(),

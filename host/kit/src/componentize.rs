@@ -9,20 +9,8 @@ use wit_component::ComponentEncoder;
 /// What a component is made with besides its module, so that a new adapter remakes it.
 pub(crate) const ADAPTER: &[u8] = WASI_SNAPSHOT_PREVIEW1_REACTOR_ADAPTER;
 
-/// Returns the module as a component that says what it is.
-///
-/// The component is asked for its manifest in the sandbox, once and for all: a running
-/// host reads the copy.
+/// Returns the module as a component, without a manifest.
 pub(crate) fn componentize(module: &[u8]) -> Result<Vec<u8>> {
-    let component = encode(module)?;
-    let manifest =
-        damper_wasm::describe(&component).context("it does not answer with its manifest")?;
-    damper_wasm::append_manifest(&component, manifest.as_bytes())
-        .context("its manifest is not accepted")
-}
-
-/// Returns the module as a component.
-pub(crate) fn encode(module: &[u8]) -> Result<Vec<u8>> {
     ComponentEncoder::default()
         .module(module)
         .context("it does not say what it imports and exports, as guest SDKs make modules do")?
@@ -31,4 +19,15 @@ pub(crate) fn encode(module: &[u8]) -> Result<Vec<u8>> {
         .validate(true)
         .encode()
         .context("it does not become a component")
+}
+
+/// Returns the component as one that says what it is.
+///
+/// It is asked for its manifest in the sandbox, once and for all: a running host reads the
+/// copy.
+pub(crate) fn with_manifest(component: &[u8]) -> Result<Vec<u8>> {
+    let manifest =
+        damper_wasm::describe(component).context("it does not answer with its manifest")?;
+    damper_wasm::append_manifest(component, manifest.as_bytes())
+        .context("its manifest is not accepted")
 }

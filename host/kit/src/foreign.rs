@@ -7,20 +7,22 @@ use std::{
 };
 
 use damper_wasm::{API_VERSION, AskedLimits, Grants, Hook, Manifest};
+use semver::Version;
 use serde::Deserialize;
 use serde_json::{Map, Value};
-use wasmparser::{Parser, Payload};
 
-use crate::{build_guests::Step, componentize::encode};
+use crate::{
+    build_guests::{BuildError, Step, refuse},
+    check::check_imports,
+    componentize::componentize,
+    contract::{Interface, PACKAGE, read_component},
+};
 
 /// The file beside the sources.
 pub(crate) const RECIPE: &str = "damper.toml";
 
 /// The variable that tells the build command which `damper` runs it.
 const DAMPER: &str = "DAMPER";
-
-/// The package of the contract, as exports name it.
-const PACKAGE: &str = "damper:plugin/";
 
 /// Why a plugin with a `damper.toml` could not be built.
 #[derive(Debug, thiserror::Error)]
@@ -176,7 +178,7 @@ pub(crate) struct Made {
 }
 
 /// Makes the plugin of a folder with a `damper.toml`.
-pub(crate) fn make(folder: &Path, progress: &mut dyn FnMut(Step)) -> Result<Made, ForeignError> {
+pub(crate) fn make(folder: &Path, progress: &mut dyn FnMut(Step)) -> Result<Made, BuildError> {
     let recipe_path = folder.join(RECIPE);
     let recipe = read(&recipe_path)?;
     let product = product(&recipe, folder, &recipe_path)?;
@@ -197,9 +199,11 @@ pub(crate) fn make(folder: &Path, progress: &mut dyn FnMut(Step)) -> Result<Made
     };
     let component = match product {
         Product::Component(_) => bytes,
-        Product::Module(_) => encode(&bytes).map_err(wrong)?,
+        Product::Module(_) => componentize(&bytes).map_err(wrong)?,
     };
-    let exports = exports(&component).map_err(wrong)?;
+    refuse(&name, check_imports(&component).map_err(wrong)?)?;
+    let (_imports, mut exports) = read_component(&component).map_err(wrong)?;
+    exports.retain(Interface::is_ours);
     check_hooks(&recipe.hooks, &exports, &recipe_path)?;
     let manifest = manifest(recipe, folder, &exports)?;
     let text = serde_json::to_vec(&manifest).map_err(|error| wrong(error.into()))?;
@@ -291,55 +295,20 @@ fn named<'a>(key: &'static str, path: &'a Path) -> impl FnOnce(io::Error) -> For
     }
 }
 
-/// What a component exports of the contract: the interface and its version.
-type Exports = Vec<(String, String)>;
-
-fn exports(component: &[u8]) -> anyhow::Result<Exports> {
-    // What is nested has exports of its own, which are none of the component.
-    let mut depth = 0_u32;
-    let mut found = Vec::new();
-    for payload in Parser::new(0).parse_all(component) {
-        let payload = payload?;
-        if let Payload::ComponentExportSection(section) = &payload
-            && depth == 0
-        {
-            for export in section.clone() {
-                found.extend(of_contract(export?.name.name));
-            }
-        }
-        if matches!(
-            payload,
-            Payload::ModuleSection { .. } | Payload::ComponentSection { .. }
-        ) {
-            depth += 1;
-        }
-        if matches!(payload, Payload::End(_)) {
-            depth = depth.saturating_sub(1);
-        }
-    }
-    Ok(found)
-}
-
-/// `damper:plugin/guard@1.0.0` becomes `guard` and `1.0.0`.
-fn of_contract(export: &str) -> Option<(String, String)> {
-    let (interface, version) = export.strip_prefix(PACKAGE)?.split_once('@')?;
-    Some((interface.to_owned(), version.to_owned()))
-}
-
 /// A hook that is listed and not there would fail in each call; one that is there and not
 /// listed would silently never be asked.
-fn check_hooks(listed: &[Hook], exports: &Exports, recipe: &Path) -> Result<(), ForeignError> {
-    let exported = |hook: Hook| exports.iter().any(|(name, _)| name == hook.as_str());
+fn check_hooks(listed: &[Hook], exports: &[Interface], recipe: &Path) -> Result<(), ForeignError> {
+    let exported = |hook: Hook| exports.iter().any(|export| export.name == hook.as_str());
     for hook in Hook::ALL {
         let name = hook.as_str();
         let problem = match (listed.contains(&hook), exported(hook)) {
             (true, false) => format!(
                 "`hooks` lists `{name}`, but the component does not export \
-                 `{PACKAGE}{name}`; was it built for the world `{name}-plugin`?"
+                 `{PACKAGE}/{name}`; was it built for the world `{name}-plugin`?"
             ),
             (false, true) => {
                 format!(
-                    "the component exports `{PACKAGE}{name}`, but `hooks` does not list `{name}`"
+                    "the component exports `{PACKAGE}/{name}`, but `hooks` does not list `{name}`"
                 )
             }
             (true, true) | (false, false) => continue,
@@ -353,8 +322,13 @@ fn check_hooks(listed: &[Hook], exports: &Exports, recipe: &Path) -> Result<(), 
 }
 
 /// The version of the contract is the one that the component itself names.
-fn manifest(recipe: Recipe, folder: &Path, exports: &Exports) -> Result<Manifest, ForeignError> {
-    let api = exports.first().map_or(API_VERSION, |(_, version)| version);
+fn manifest(
+    recipe: Recipe,
+    folder: &Path,
+    exports: &[Interface],
+) -> Result<Manifest, ForeignError> {
+    let version = exports.first().and_then(|export| export.version.as_ref());
+    let api = version.map_or_else(|| API_VERSION.to_owned(), Version::to_string);
     let config_schema = match recipe.config_schema {
         None => Map::new(),
         Some(Schema::Inline(schema)) => schema,
@@ -364,7 +338,7 @@ fn manifest(recipe: Recipe, folder: &Path, exports: &Exports) -> Result<Manifest
         id: recipe.id,
         version: recipe.version,
         description: recipe.description,
-        api: api.to_owned(),
+        api,
         hooks: recipe.hooks,
         grants: recipe.grants,
         limits: recipe.limits,

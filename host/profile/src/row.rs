@@ -175,6 +175,18 @@ pub enum Tools {
 pub struct Grants {
     /// The folders below which it may ask for names, sizes and times of files.
     pub files_metadata: Vec<Folder>,
+    /// The folders below which it may read files.
+    pub files_read: Vec<Folder>,
+    /// The hosts it may speak to, each `host` or `host:port`.
+    pub http: Vec<String>,
+    /// Whether clocks run for it.
+    pub clock: bool,
+    /// Whether its randomness comes from the system.
+    pub random: bool,
+    /// Whether it may look at the sessions of a tree.
+    pub sessions: bool,
+    /// Whether it may look at the modes.
+    pub roster: bool,
 }
 
 /// A folder that a grant names.
@@ -212,6 +224,8 @@ pub struct Limits {
     pub host_calls: Option<u64>,
     /// Bytes of a call's arguments.
     pub arguments: Option<u64>,
+    /// Bytes that the plugin keeps for one session.
+    pub state: Option<u64>,
 }
 
 /// What a guard that traps, times out or answers nonsense counts as.

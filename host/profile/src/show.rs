@@ -9,7 +9,7 @@ use serde_json::{Map, Value};
 use crate::{
     compose::Composition,
     position::Position,
-    row::{Coverage, Limits, OnFailure, Row, RowKind, Tools, pointer_to},
+    row::{Coverage, Folder, Grants, Limits, OnFailure, Row, RowKind, Tools, pointer_to},
     scalar::{Scalar, Style, Typed},
     tree::is_printable,
     units::{format_size, format_time},
@@ -81,14 +81,8 @@ impl Page {
         if row.covers != Coverage::default() {
             self.key(row, "for", &coverage(&row.covers));
         }
-        if !row.grants.files_metadata.is_empty() {
-            let folders = row.grants.files_metadata.iter().map(ToString::to_string);
-            let folders = flow_texts(&folders.collect::<Vec<_>>());
-            self.key(
-                row,
-                "grants",
-                &format!("{{files: {{metadata: {folders}}}}}"),
-            );
+        if row.grants != Grants::default() {
+            self.key(row, "grants", &grants(&row.grants));
         }
         self.limits(row);
         if !row.config.is_empty() {
@@ -151,7 +145,7 @@ impl Page {
     }
 }
 
-fn limit_texts(limits: &Limits) -> [(&'static str, Option<String>); 7] {
+fn limit_texts(limits: &Limits) -> [(&'static str, Option<String>); 8] {
     let Limits {
         memory,
         guest_time,
@@ -160,6 +154,7 @@ fn limit_texts(limits: &Limits) -> [(&'static str, Option<String>); 7] {
         log,
         host_calls,
         arguments,
+        state,
     } = limits;
     [
         ("memory", memory.map(format_size)),
@@ -169,7 +164,34 @@ fn limit_texts(limits: &Limits) -> [(&'static str, Option<String>); 7] {
         ("log", log.map(format_size)),
         ("host_calls", host_calls.map(|count| count.to_string())),
         ("arguments", arguments.map(format_size)),
+        ("state", state.map(format_size)),
     ]
+}
+
+fn grants(grants: &Grants) -> String {
+    let folders = |name: &str, folders: &[Folder]| {
+        let texts: Vec<String> = folders.iter().map(ToString::to_string).collect();
+        (!texts.is_empty()).then(|| format!("{name}: {}", flow_texts(&texts)))
+    };
+    let files = [
+        folders("metadata", &grants.files_metadata),
+        folders("read", &grants.files_read),
+    ];
+    let files: Vec<String> = files.into_iter().flatten().collect();
+    let http = (!grants.http.is_empty()).then(|| format!("http: {}", flow_texts(&grants.http)));
+    let flags = [
+        ("clock", grants.clock),
+        ("random", grants.random),
+        ("sessions", grants.sessions),
+        ("roster", grants.roster),
+    ];
+    let flags = flags
+        .into_iter()
+        .filter(|(_name, given)| *given)
+        .map(|(name, _given)| format!("{name}: true"));
+    let files = (!files.is_empty()).then(|| format!("files: {{{}}}", files.join(", ")));
+    let all: Vec<String> = files.into_iter().chain(http).chain(flags).collect();
+    format!("{{{}}}", all.join(", "))
 }
 
 fn coverage(covers: &Coverage) -> String {

@@ -146,10 +146,14 @@ impl Client {
         }
     }
 
-    /// Sends the request and returns the connection, for what follows it.
+    /// Sends the request and, once the host agrees, returns the connection for what follows.
     pub async fn open(mut self, request: &Request) -> Result<BufReader<UnixStream>, ClientError> {
         self.send(request).await?;
-        Ok(self.stream)
+        match self.frame().await? {
+            Some(Frame::End(_) | Frame::Item(_)) => Ok(self.stream),
+            Some(Frame::Error(error)) => Err(error.into()),
+            None => Err(broken_off()),
+        }
     }
 
     /// Returns the next item of a request that was sent with [`Client::begin`], `None` at the end.

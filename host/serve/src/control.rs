@@ -2,8 +2,8 @@
 
 use std::path::PathBuf;
 
-use damper_call::{CallId, Digest, Ending, LocalizedText};
-use damper_dispatch::Pending;
+use damper_call::{CallId, Composition, Digest, Ending, LocalizedText};
+use damper_dispatch::{ModeView, Pending};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
@@ -53,6 +53,8 @@ pub enum Request {
     },
     /// The running composition as text.
     ProfileShow,
+    /// The modes.
+    Modes,
     /// Serves MCP on this connection: what follows on it are bytes of that protocol.
     Mcp {
         /// Where the agent runs.
@@ -61,6 +63,9 @@ pub enum Request {
         roots: Vec<PathBuf>,
         /// The agent's name, if whoever configured it gave one.
         agent: Option<String>,
+        /// The mode that the session is bound to.
+        #[serde(default)]
+        mode: Option<String>,
     },
 }
 
@@ -76,6 +81,41 @@ pub struct CallOrder {
     pub cwd: PathBuf,
     /// An id of the caller's choice, so that it never runs twice.
     pub id: Option<CallId>,
+    /// The mode of the session that it is made in.
+    #[serde(default)]
+    pub mode: Option<String>,
+}
+
+/// A mode, and whether a session can run in it.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub struct ModeReport {
+    /// Its id.
+    pub id: String,
+    /// The name people see.
+    pub name: String,
+    /// What it is for.
+    pub description: String,
+    /// Its place in lists.
+    pub order: i32,
+    /// Why no session can run in it, if none can.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cannot_run: Option<String>,
+    /// How a session of it is composed, if one can be.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub composition: Option<Composition>,
+}
+
+impl From<ModeView> for ModeReport {
+    fn from(mode: ModeView) -> Self {
+        Self {
+            id: mode.id,
+            name: mode.description.name,
+            description: mode.description.description,
+            order: mode.description.order,
+            cannot_run: mode.cannot_run,
+            composition: mode.composition,
+        }
+    }
 }
 
 /// A line of an answer.

@@ -118,7 +118,7 @@ pub(crate) fn read_small(path: &Path) -> io::Result<Option<Vec<u8>>> {
 ///
 /// All of them matter to the watcher: a plugin of the user's own goes before a shipped one from
 /// the moment it is put in place.
-pub(crate) fn component_paths(home: &Home, share: &Share, plugin: &PluginRef) -> Vec<PathBuf> {
+pub fn component_paths(home: &Home, share: &Share, plugin: &PluginRef) -> Vec<PathBuf> {
     let id = match plugin {
         PluginRef::File(path) => return vec![path.clone()],
         PluginRef::Id(id) => id,
@@ -134,7 +134,7 @@ pub(crate) fn component_paths(home: &Home, share: &Share, plugin: &PluginRef) ->
 
 /// Returns the file that counts among those a `plugin` may mean: the first that exists, else
 /// the last, which is the one a person would expect.
-pub(crate) fn component_path(paths: &[PathBuf]) -> PathBuf {
+pub fn component_path(paths: &[PathBuf]) -> PathBuf {
     let existing = paths.iter().find(|path| path.exists());
     existing.or(paths.last()).cloned().unwrap_or_default()
 }

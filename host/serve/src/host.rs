@@ -13,7 +13,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use damper_dispatch::{Approvals, Dispatcher, Machinery};
+use damper_dispatch::{Dispatcher, Machinery};
 use damper_door_mcp::HttpSettings;
 use damper_journal::{Durability, HostStarted, HostStopped, JournalError, host_stream, now_ms};
 use damper_wasm::{Ceilings, CompilerCommand, Runtime, RuntimeSettings, StartError};
@@ -205,14 +205,10 @@ impl Host {
             host_key: home.host_key()?,
             compiler,
             ceilings: Ceilings::default(),
-        })?);
-        let dispatcher = Dispatcher::new(Machinery {
-            runtime: Arc::clone(&runtime),
-            journal,
-            approvals: Approvals::default(),
             hidden: home.hidden(),
-            launcher,
-        });
+        })?);
+        let machinery = Machinery::new(Arc::clone(&runtime), journal, home.hidden(), launcher);
+        let dispatcher = Dispatcher::new(machinery);
         let reloader = Arc::new(Reloader {
             home: home.clone(),
             share: Share::find(),

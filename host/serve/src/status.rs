@@ -3,7 +3,8 @@
 use std::{collections::BTreeMap, path::PathBuf, time::Duration};
 
 use damper_call::{Digest, EffectClass, Ending};
-use damper_dispatch::{InstalledRow, RowState, Running};
+use damper_dispatch::{HOOKS, InstalledRow, RowState, Running};
+use damper_wasm::Hook;
 use damper_profile::{OnFailure, RowKind, format_size, format_time};
 use serde::{Deserialize, Serialize};
 
@@ -147,6 +148,9 @@ pub struct LimitsView {
     pub host_calls: u64,
     /// Size of the arguments.
     pub arguments: String,
+    /// Bytes that it keeps for one session.
+    #[serde(default)]
+    pub state: String,
 }
 
 /// What a row did since the host started.
@@ -252,21 +256,17 @@ impl RowView {
 
     fn describe(&mut self, loaded: &damper_dispatch::Loaded) {
         self.version = Some(loaded.plugin.manifest.version.clone());
-        if loaded.guard.is_some() {
-            self.hooks.push("guard.check".to_owned());
-        }
-        if loaded.tool.is_some() {
-            self.hooks
-                .extend(["tool.definitions".to_owned(), "tool.run".to_owned()]);
-        }
+        let hooks = &loaded.plugin.manifest.hooks;
+        let asked = HOOKS.iter().filter(|entry| hooks.contains(&entry.hook));
+        self.hooks = asked.map(|entry| entry.name.to_owned()).collect();
         self.tools = loaded.tools.iter().map(|tool| tool.name.clone()).collect();
-        if let Some(guest) = loaded.guard.as_ref().or(loaded.tool.as_ref()) {
-            self.limits = Some(LimitsView::of(&guest.limits));
-            let places = guest.grants.files.metadata.iter();
-            self.grants = places
-                .map(|place| format!("files.metadata: {place}"))
-                .collect();
-        }
+        // A plugin that does nothing but run tools has the limits of tools.
+        let guest = match (hooks.as_slice(), &loaded.tool) {
+            ([Hook::Tool], Some(tool)) => tool,
+            (_, _) => &loaded.hook,
+        };
+        self.limits = Some(LimitsView::of(&guest.limits));
+        self.grants = guest.grants.lines();
     }
 }
 
@@ -313,6 +313,7 @@ impl LimitsView {
             log: format_size(limits.log),
             host_calls: limits.host_calls,
             arguments: format_size(limits.arguments),
+            state: format_size(limits.state),
         }
     }
 }

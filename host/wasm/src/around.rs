@@ -8,6 +8,8 @@ use std::{
 
 use damper_call::{Session, SessionId};
 
+use crate::http::HttpClient;
+
 /// A mode as guests see it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Mode {
@@ -28,6 +30,7 @@ pub struct Around {
     pub(crate) temp_roots: Vec<PathBuf>,
     /// The folders that no grant covers.
     pub(crate) hidden: Vec<PathBuf>,
+    pub(crate) http: HttpClient,
     /// Doors add sessions while guests look.
     sessions: Mutex<HashMap<SessionId, Weak<Session>>>,
     /// A reload replaces the modes while guests look.

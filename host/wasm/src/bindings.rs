@@ -7,6 +7,7 @@ wasmtime::component::bindgen!({
     imports: {
         "damper:plugin/files.stat": async | trappable,
         "damper:plugin/files.read": async | trappable,
+        "damper:plugin/http.send": async | trappable,
         default: trappable,
     },
     exports: { default: async },

@@ -7,6 +7,8 @@ use std::{
 
 use serde::{Deserialize, Serialize};
 
+use crate::http::HttpGrant;
+
 /// What a plugin is granted, or asks for. Empty by default.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -14,6 +16,9 @@ pub struct Grants {
     /// Files.
     #[serde(default, skip_serializing_if = "FileGrants::is_empty")]
     pub files: FileGrants,
+    /// The hosts it may speak to.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub http: Vec<HttpGrant>,
     /// Whether clocks run.
     #[serde(default, skip_serializing_if = "is_false")]
     pub clock: bool,
@@ -91,6 +96,30 @@ impl fmt::Display for FileGrant {
 }
 
 impl Grants {
+    /// Returns each grant as a line of text: its key and what it covers.
+    pub fn lines(&self) -> Vec<String> {
+        let places = |key: &str, places: &[FileGrant]| -> Vec<String> {
+            let lines = places.iter().map(|place| format!("{key}: {place}"));
+            lines.collect()
+        };
+        let flags = [
+            ("clock", self.clock),
+            ("random", self.random),
+            ("sessions", self.sessions),
+            ("roster", self.roster),
+        ];
+        let mut lines = places("files.metadata", &self.files.metadata);
+        lines.extend(places("files.read", &self.files.read));
+        lines.extend(self.http.iter().map(|host| format!("http: {host}")));
+        lines.extend(
+            flags
+                .into_iter()
+                .filter(|(_key, given)| *given)
+                .map(|(key, _given)| key.to_owned()),
+        );
+        lines
+    }
+
     /// Returns what is both asked for and given: the only way grants come about.
     pub fn both(asked: &Self, given: &Self) -> Self {
         Self {
@@ -98,6 +127,12 @@ impl Grants {
                 metadata: places(&asked.files.metadata, &given.files.metadata),
                 read: places(&asked.files.read, &given.files.read),
             },
+            http: given
+                .http
+                .iter()
+                .filter(|host| asked.http.contains(host))
+                .cloned()
+                .collect(),
             clock: asked.clock && given.clock,
             random: asked.random && given.random,
             sessions: asked.sessions && given.sessions,
@@ -167,9 +202,10 @@ mod tests {
     #[test]
     fn each_grant_needs_both_sides() {
         type Field = fn(&mut Grants);
-        let fields: [Field; 6] = [
+        let fields: [Field; 7] = [
             |grants| grants.files.metadata = vec![FileGrant::Workspace],
             |grants| grants.files.read = vec![FileGrant::Workspace],
+            |grants| grants.http = vec!["example.com".parse().unwrap()],
             |grants| grants.clock = true,
             |grants| grants.random = true,
             |grants| grants.sessions = true,

@@ -9,6 +9,7 @@ pub(crate) mod session;
 pub(crate) mod clock;
 mod config;
 mod files;
+mod http;
 mod log;
 mod roster;
 mod sessions;

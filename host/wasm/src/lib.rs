@@ -12,6 +12,7 @@ mod engine;
 mod failure;
 mod grants;
 mod hooks;
+mod http;
 mod imports;
 mod limits;
 mod log;
@@ -29,9 +30,10 @@ pub use compile::{CompileError, CompilerCommand, compile_child};
 pub use failure::GuestFailure;
 pub use grants::{FileGrant, FileGrants, Grants};
 pub use hooks::{Answer, Asked, ConfigError, describe::manifest_of as describe};
+pub use http::{HttpGrant, InvalidHttpGrant};
 pub use limits::{Ceilings, LimitHit, LimitKey, Limits};
 pub use manifest::{
     API_VERSION, AskedLimits, Hook, Manifest, ManifestError, append_manifest, read_manifest,
 };
-pub use plugin::{Guest, LoadError, Plugin};
+pub use plugin::{Guest, LoadError, MAX_COMPONENT, Plugin, is_offered};
 pub use runtime::{Runtime, RuntimeSettings, StartError};

@@ -23,7 +23,7 @@ use crate::{
 };
 
 /// The largest component. A Python guest has 18 MB.
-pub(crate) const MAX_COMPONENT: usize = 64 << 20;
+pub const MAX_COMPONENT: usize = 64 << 20;
 
 /// Why a component cannot be used.
 #[derive(Debug, thiserror::Error)]
@@ -185,9 +185,9 @@ fn missing_imports(engine: &Engine, component: &Component) -> Vec<String> {
         .collect()
 }
 
-/// Returns whether the linker serves an interface: by name and by semver track, as wasmtime
-/// matches them.
-fn is_offered(import: &str) -> bool {
+/// Returns whether the linker serves an interface, as `package:name/interface@version`: by name
+/// and by semver track, as wasmtime matches them.
+pub fn is_offered(import: &str) -> bool {
     let Some((interface, version)) = import.split_once('@') else {
         return false;
     };
@@ -201,13 +201,14 @@ fn is_offered(import: &str) -> bool {
 }
 
 /// The interfaces that the linker is given in `imports` and `wasi`.
-const OFFERED: [&str; 28] = [
+const OFFERED: [&str; 29] = [
     "damper:plugin/types",
     "damper:plugin/log",
     "damper:plugin/config",
     "damper:plugin/state",
     "damper:plugin/files",
     "damper:plugin/clock",
+    "damper:plugin/http",
     "damper:plugin/roster",
     "damper:plugin/sessions",
     "wasi:io/error",

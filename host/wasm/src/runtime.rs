@@ -26,7 +26,7 @@ use wasmtime::{
 
 use crate::{
     around::Around,
-    bindings::damper::plugin::{clock, config, files, log, roster, sessions, state, types},
+    bindings::damper::plugin::{clock, config, files, http, log, roster, sessions, state, types},
     cache::{CacheError, CodeCache},
     compile::{CompileError, CompilerCommand},
     engine::engine,
@@ -132,7 +132,7 @@ impl Runtime {
         let threads = tokio::runtime::Builder::new_multi_thread()
             .thread_name("damper-guest")
             .on_thread_start(Engine::tls_eager_initialize)
-            .enable_time()
+            .enable_all()
             .build()?;
         Ok(Self {
             cache: CodeCache::open(&settings.cache, &settings.host_key, &engine)?,
@@ -460,7 +460,7 @@ pub(crate) fn linker(engine: &Engine) -> wasmtime::Result<Linker<GuestState>> {
             )?;)*
         };
     }
-    offer!(types log config state files clock roster sessions);
+    offer!(types log config state files clock http roster sessions);
     Ok(linker)
 }
 

@@ -172,6 +172,11 @@ impl Meter {
         &self.limits
     }
 
+    /// Returns how long the instance may still take.
+    pub(crate) fn wall_time_left(&self) -> Duration {
+        self.limits.wall_time.saturating_sub(self.started.elapsed())
+    }
+
     /// Returns the bytes of linear memory in use, which is also the high-water mark: linear
     /// memory never shrinks.
     pub(crate) const fn memory(&self) -> u64 {

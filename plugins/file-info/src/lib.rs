@@ -7,7 +7,7 @@ mod arguments;
 mod report;
 
 use damper_guest::{
-    Call, Definition, EffectClass, Grants, NoConfig, Output, Tool, ToolError, export_tool,
+    Call, Definition, EffectClass, Grants, NoConfig, Output, Tool, ToolError, export_tool, files,
 };
 use report::{Entry, Report};
 use serde_json::json;
@@ -56,7 +56,7 @@ impl Tool for FileInfo {
         let entries = paths
             .into_iter()
             .map(|path| {
-                let answer = call.stat(&path);
+                let answer = files::stat(&path);
                 Entry::new(path, answer)
             })
             .collect();

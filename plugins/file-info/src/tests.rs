@@ -1,4 +1,6 @@
-use damper_guest::{Call, FileError, FileKind, Metadata, Tool, ToolError};
+use damper_guest::{
+    Call, FileError, FileKind, Metadata, Output, Tool, ToolError, testing::Surroundings,
+};
 use serde_json::{Value, json};
 
 use super::FileInfo;
@@ -11,56 +13,61 @@ fn metadata(resolved: &str, kind: FileKind, size: Option<u64>) -> Metadata {
     }
 }
 
-fn workspace() -> Call<'static> {
-    Call::new("file_info")
-        .with_file(
+fn workspace() -> Surroundings {
+    Surroundings::new()
+        .granting(FileInfo::GRANTS)
+        .with_path(
             "/workspace/a.txt",
             Ok(metadata("/workspace/a.txt", FileKind::File, Some(12))),
         )
-        .with_file(
+        .with_path(
             "/workspace/link",
             Ok(metadata("/workspace/a.txt", FileKind::File, Some(12))),
         )
-        .with_file(
+        .with_path(
             "/workspace/src",
             Ok(metadata("/workspace/src", FileKind::Directory, Some(4096))),
         )
-        .with_file(
+        .with_path(
             "/workspace/pipe",
             Ok(metadata("/workspace/pipe", FileKind::Other, None)),
         )
-        .with_file(
+        .with_path(
             "/workspace/odd",
             Ok(metadata("/workspace/odd", FileKind::File, None)),
         )
-        .with_file(
+        .with_path(
             "/workspace/big",
             Ok(metadata("/workspace/big", FileKind::File, Some(u64::MAX))),
         )
-        .with_file(
+        .with_path(
             "/workspace/loop",
             Err(FileError::Failed("too many links".to_owned())),
         )
-        .with_file(
+        .with_path(
             "/workspace/nul",
             Err(FileError::InvalidPath("it holds a NUL".to_owned())),
         )
-        .with_file("/etc/passwd", Err(FileError::NotGranted))
+        .with_path(
+            "/etc/passwd",
+            Ok(metadata("/etc/passwd", FileKind::File, Some(2048))),
+        )
+}
+
+fn run(arguments: &Value) -> Result<Output, ToolError> {
+    let call = Call::new("file_info").with_arguments(arguments);
+    workspace().ask(|| FileInfo.run(&call))
 }
 
 #[track_caller]
 fn check_refused(arguments: &Value, expected: &str) {
-    let call = workspace().with_arguments(arguments);
-    let error = FileInfo.run(&call).expect_err("it is refused");
+    let error = run(arguments).expect_err("it is refused");
     assert_eq!(error, ToolError::InvalidArguments(expected.to_owned()));
 }
 
 #[track_caller]
 fn check(paths: &[&str], expected: &Value, text: &str) {
-    let call = workspace().with_arguments(&json!({ "paths": paths }));
-    let output = FileInfo
-        .run(&call)
-        .expect("one bad path never spoils the batch");
+    let output = run(&json!({ "paths": paths })).expect("one bad path never spoils the batch");
     assert_eq!(output.structured.expect("it has one"), *expected);
     assert_eq!(output.text, text);
 }
@@ -100,8 +107,7 @@ fn refuses_wrong_arguments() {
 
 #[test]
 fn takes_as_many_paths_as_allowed() {
-    let call = workspace().with_arguments(&json!({"paths": vec!["a.txt"; 256]}));
-    let output = FileInfo.run(&call).expect("256 are allowed");
+    let output = run(&json!({"paths": vec!["a.txt"; 256]})).expect("256 are allowed");
     let structured = output.structured.expect("it has one");
     assert_eq!(structured["totals"]["bytes"], 256 * 12);
     assert_eq!(structured["totals"]["complete"], true);
@@ -170,8 +176,7 @@ fn tells_what_is_no_file_of_known_size() {
 #[test]
 fn a_path_cannot_forge_an_entry() {
     let path = "x\"/>\n<file path=\"y & z";
-    let call = workspace().with_arguments(&json!({ "paths": [path] }));
-    let text = FileInfo.run(&call).expect("it is a path").text;
+    let text = run(&json!({ "paths": [path] })).expect("it is a path").text;
     let entry = text.lines().nth(2).expect("an entry");
     assert_eq!(
         entry,
@@ -181,8 +186,8 @@ fn a_path_cannot_forge_an_entry() {
 
 #[test]
 fn sums_saturate() {
-    let call = workspace().with_arguments(&json!({"paths": ["big", "big"]}));
-    let structured = FileInfo.run(&call).expect("they are files").structured;
+    let output = run(&json!({"paths": ["big", "big"]})).expect("they are files");
+    let structured = output.structured;
     assert_eq!(structured.expect("it has one")["totals"]["bytes"], u64::MAX);
 }
 

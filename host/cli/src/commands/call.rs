@@ -21,6 +21,7 @@ pub(super) async fn run(arguments: CallArguments) -> anyhow::Result<ExitCode> {
         arguments: arguments.arguments,
         cwd: folder(arguments.cwd)?,
         id,
+        mode: arguments.mode,
     };
     let (client, _started) = connect_or_start(&home()?).await?;
     let report: CallReport = client.ask(&Request::Call(order)).await?;

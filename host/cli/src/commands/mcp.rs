@@ -21,6 +21,7 @@ pub(super) async fn run(arguments: McpArguments) -> anyhow::Result<ExitCode> {
             cwd,
             roots,
             agent: arguments.agent,
+            mode: arguments.mode,
         })
         .await?;
     let (mut from_host, mut to_host) = tokio::io::split(stream);

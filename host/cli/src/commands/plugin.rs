@@ -1,34 +1,25 @@
-//! `damper plugin`
+//! `damper plugin`: what an author of plugins does, none of which needs a host.
+
+mod bindings;
+mod build;
+mod check;
+mod inspect;
+mod list;
+mod new;
+
+pub(crate) use self::list::ListedView;
 
 use std::process::ExitCode;
 
-use crate::{
-    arguments::{BindingsCommand, BuildArguments},
-    exit, show,
-};
+use crate::arguments::PluginCommand;
 
-pub(super) fn build(arguments: &BuildArguments) -> anyhow::Result<ExitCode> {
-    let built = damper_kit::build(&arguments.workspace, &arguments.out, &mut |step| {
-        show::line(&step.to_string())
-    })?;
-    for component in built {
-        let what = if component.changed {
-            "made"
-        } else {
-            "unchanged"
-        };
-        show::line(&format!("{what:<9} {}", component.path.display()));
+pub(super) fn run(command: &PluginCommand) -> anyhow::Result<ExitCode> {
+    match command {
+        PluginCommand::New(arguments) => new::run(arguments),
+        PluginCommand::Build(arguments) => build::run(arguments),
+        PluginCommand::Check(arguments) => check::run(arguments),
+        PluginCommand::List(arguments) => list::run(arguments),
+        PluginCommand::Inspect(arguments) => inspect::run(arguments),
+        PluginCommand::Bindings(command) => bindings::run(command),
     }
-    Ok(ExitCode::from(exit::OK))
-}
-
-pub(super) fn bindings(command: &BindingsCommand) -> anyhow::Result<ExitCode> {
-    let written = match command {
-        BindingsCommand::Wit { out } => damper_kit::write_wit(out)?,
-        BindingsCommand::C { world, out } => damper_kit::write_c(world, out)?,
-    };
-    for file in written {
-        show::line(&format!("wrote     {}", file.display()));
-    }
-    Ok(ExitCode::from(exit::OK))
 }

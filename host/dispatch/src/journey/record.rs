@@ -1,9 +1,11 @@
 //! What the journal is told on the way, and what follows when it cannot be told.
 
-use damper_call::{Digest, EffectClass, LocalizedText, Outcome, ToolCall};
+use damper_call::{
+    Digest, EffectClass, LocalizedText, Outcome, StateScope, StateWrite, ToolCall,
+};
 use damper_journal::{
     Answer, ApprovalAnswered, ApprovalRaised, CallFinished, CallReceived, CallStarted, Durability,
-    Entry, Event, GuestFailed, JournalError, NewRecord,
+    Entry, Event, GuestFailed, JournalError, NewRecord, Reviewed,
 };
 use damper_wasm::Runtime;
 use serde_json::Value;
@@ -14,6 +16,7 @@ use crate::{
     guards::Decision,
     outcome,
     redact::{redact, redact_text},
+    reviews::told,
 };
 
 /// The largest answer that goes to the caller in one piece, in bytes. What is larger is kept
@@ -39,7 +42,7 @@ impl Traveller {
     }
 
     /// Denies because a step could not be journalled.
-    fn unrecorded(&self, error: &JournalError) -> Outcome {
+    pub(super) fn unrecorded(&self, error: &JournalError) -> Outcome {
         outcome::denied(&self.id, &format!("the call cannot be journalled: {error}"))
     }
 
@@ -54,12 +57,14 @@ impl Traveller {
         self.append(received, Durability::Process).await
     }
 
-    /// Records the decision together with each failure of a guest that went into it.
+    /// Records the decision together with each failure of a guest that went into it and with
+    /// what the guards keep.
     pub(super) async fn record_decided(
         &self,
         call: &ToolCall,
         decision: &Decision,
-    ) -> Result<(), Outcome> {
+        keeps: Vec<(StateScope, Vec<StateWrite>)>,
+    ) -> Result<(), JournalError> {
         let input_digest = Runtime::digest(call.arguments.as_bytes());
         let failures = decision.opinions.iter().filter_map(|opinion| {
             Some(GuestFailed {
@@ -72,21 +77,15 @@ impl Traveller {
                 call: Some(self.id.clone()),
             })
         });
-        let events: Vec<Event> = failures
+        let events = failures
             .map(Event::from)
-            .chain(std::iter::once(Event::from(decision.event(call))))
-            .collect();
-        self.commit(&events)
-            .await
-            .map_err(|error| self.unrecorded(&error))
-    }
-
-    async fn commit(&self, events: &[Event]) -> Result<(), JournalError> {
+            .chain(std::iter::once(Event::from(decision.event(call))));
         let session = &self.request.session.id;
-        let batch = events
-            .iter()
-            .map(|event| NewRecord::now(session.clone(), event).map(Entry::Record))
+        let mut batch = events
+            .map(|event| NewRecord::now(session.clone(), &event).map(Entry::Record))
             .collect::<Result<Vec<_>, _>>()?;
+        let keeps = keeps.into_iter();
+        batch.extend(keeps.map(|(scope, writes)| Entry::State { scope, writes }));
         self.shared
             .machinery
             .journal
@@ -103,6 +102,7 @@ impl Traveller {
         let raised = ApprovalRaised {
             approval: pending.id.clone(),
             call: self.id.clone(),
+            asked: (pending.asked != pending.session).then(|| pending.asked.clone()),
             reason: redact_text(&pending.reason),
             display: display.collect(),
         };
@@ -148,35 +148,14 @@ impl Traveller {
             .map_err(|error| self.unrecorded(&error))
     }
 
-    pub(super) async fn record_guest_failed(
-        &self,
-        call: &ToolCall,
-        digest: Digest,
-        plugin: &str,
-        failure: String,
-    ) {
-        let damper_call::ToolSource::Plugin(row) = &call.tool.source else {
-            return;
-        };
-        let failed = GuestFailed {
-            row: row.clone(),
-            plugin: plugin.to_owned(),
-            digest,
-            hook: "tool.run".to_owned(),
-            failure,
-            input_digest: Runtime::digest(call.arguments.as_bytes()),
-            call: Some(self.id.clone()),
-        };
-        if let Err(error) = self.append(failed, Durability::Process).await {
-            // The outcome, which comes next, says the same; if that fails too, it is told.
-            tracing::error!(%error, "cannot journal a guest's failure");
-        }
-    }
-
     /// Records the outcome and returns what the caller is told, which is no more than what is
     /// on record: an outcome that cannot be journalled is not given.
-    pub(super) async fn record_finished(self, outcome: Outcome) -> Outcome {
-        match self.finish(outcome).await {
+    pub(super) async fn record_finished(
+        self,
+        outcome: Outcome,
+        reviews: Vec<Reviewed>,
+    ) -> Outcome {
+        match self.finish(outcome, reviews).await {
             Ok(outcome) => outcome,
             Err(error) => {
                 tracing::error!(%error, call = %self.id, "cannot journal an outcome");
@@ -188,7 +167,11 @@ impl Traveller {
         }
     }
 
-    async fn finish(&self, mut outcome: Outcome) -> Result<Outcome, JournalError> {
+    async fn finish(
+        &self,
+        mut outcome: Outcome,
+        reviews: Vec<Reviewed>,
+    ) -> Result<Outcome, JournalError> {
         let mut content = None;
         if outcome.output.text.len() > MAX_INLINE {
             let whole = std::mem::take(&mut outcome.output.text);
@@ -209,9 +192,11 @@ impl Traveller {
             is_error: outcome.output.is_error,
             truncated: content.is_some(),
             content,
+            reviews: reviews.clone(),
             micros: u64::try_from(self.began.elapsed().as_micros()).unwrap_or(u64::MAX),
         };
         self.append(finished, Durability::Process).await?;
+        outcome.output = told(outcome.output, &reviews);
         Ok(outcome)
     }
 }

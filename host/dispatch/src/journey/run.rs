@@ -6,13 +6,19 @@ use std::{
     time::{Duration, Instant},
 };
 
-use damper_call::{Ending, Outcome, Output, ToolCall, ToolSource};
+use damper_call::{EffectClass, Ending, Outcome, Output, ToolCall, ToolSource};
 use damper_tools::{DEFAULT_GRACE, DEFAULT_OUTPUT_CHARS, NativeTool, ToolContext, ToolResult};
-use damper_wasm::{GuestFailure, LimitKey};
+use damper_wasm::{Asked, GuestFailure, LimitKey, Runtime};
 use serde_json::{Map, Value};
 
 use super::Traveller;
-use crate::{Loaded, Running, approvals::Pending, generation::ToolEntry, outcome};
+use crate::{
+    Loaded, Running,
+    approvals::Pending,
+    asking::{Asking, ask},
+    generation::ToolEntry,
+    outcome,
+};
 
 /// The longest a native tool may run. Tools have shorter limits of their own.
 const NATIVE_TIME: Duration = Duration::from_secs(3600);
@@ -87,35 +93,34 @@ impl Traveller {
                 "the plugin provides no tools".to_owned(),
             );
         };
-        let running = self.shared.machinery.runtime.run(guest, call);
-        let answer = tokio::select! {
-            answer = running => answer,
+        let machinery = &self.shared.machinery;
+        let asking = Asking {
+            row: &entry.row,
+            loaded,
+            guest,
+            hook: "tool.run",
+            session: &call.session.id,
+            call: Some(&self.id),
+            input: Runtime::digest(call.arguments.as_bytes()),
+            may_repeat: call.tool.effect != EffectClass::Once,
+        };
+        let question = |asked: Asked| machinery.runtime.run(asked, call);
+        let answered = tokio::select! {
+            answered = ask(machinery, asking, question) => answered,
             () = self.cancel().cancelled() => {
                 let text = "the call was cancelled while its plugin ran; the plugin was stopped".to_owned();
                 return outcome::failed(&self.id, Ending::Cancelled, text);
             }
         };
-        entry.row.counters.asked(answer.micros, answer.memory);
-        match answer.result {
+        match answered {
             Ok(output) => Outcome {
                 call: self.id.clone(),
                 ending: Ending::Completed,
                 output,
             },
             Err(failure) => {
-                entry.row.counters.failed(&failure);
-                let plugin = &loaded.plugin;
-                self.record_guest_failed(
-                    call,
-                    plugin.digest,
-                    &plugin.manifest.id,
-                    failure.to_string(),
-                )
-                .await;
-                let text = format!(
-                    "the plugin `{}` of row `{}` {failure}",
-                    plugin.manifest.id, entry.row.id
-                );
+                let plugin = &loaded.plugin.manifest.id;
+                let text = format!("the plugin `{plugin}` of row `{}` {failure}", entry.row.id);
                 Outcome {
                     call: self.id.clone(),
                     ending: ending_of(&failure),

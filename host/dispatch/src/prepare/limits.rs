@@ -14,6 +14,7 @@ const MANIFEST_MOST: Limits = Limits {
     log: 1 << 20,
     host_calls: 100_000,
     arguments: 1 << 20,
+    state: 16 << 20,
 };
 
 /// Returns the limits of a row's plugin, or which one cannot be had.
@@ -61,6 +62,12 @@ pub(crate) fn resolve(
             None,
             MANIFEST_MOST.arguments,
             defaults.arguments,
+        ),
+        state: pick(
+            own.state,
+            asked.state_bytes,
+            MANIFEST_MOST.state,
+            defaults.state,
         ),
     };
     if limits.memory > ceilings.memory {

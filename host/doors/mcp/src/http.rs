@@ -8,7 +8,7 @@ use std::{collections::HashMap, net::SocketAddr, path::PathBuf, sync::Arc, time:
 use axum::{
     Router,
     body::Body,
-    extract::{Path, Request, State},
+    extract::{Path, Query, Request, State},
     middleware::{Next, from_fn_with_state},
     response::{IntoResponse, Response},
     routing::any,
@@ -26,6 +26,7 @@ use rmcp::{
         StreamableHttpServerConfig, StreamableHttpService, session::local::LocalSessionManager,
     },
 };
+use serde::Deserialize;
 use tokio::sync::Mutex;
 use tokio_util::sync::CancellationToken;
 
@@ -126,21 +127,29 @@ impl HttpDoor {
         name: &str,
         id: SessionId,
         agent: Agent,
-    ) -> Option<Arc<Conversation>> {
+        mode: Option<String>,
+    ) -> Result<Arc<Conversation>, Response> {
         let mut named = self.named.lock().await;
         if let Some(known) = named.get(name) {
-            return Some(known.clone());
+            // Naming no mode means whichever it has.
+            return match mode.as_deref() {
+                Some(mode) if known.mode() != Some(mode) => Err(other_mode(name, known)),
+                Some(_) | None => Ok(known.clone()),
+            };
         }
         if named.len() >= MAX_SESSIONS {
-            return None;
+            return Err(too_many_sessions());
         }
-        let new = Arc::new(self.new_conversation(id, agent));
+        let new = Arc::new(self.new_conversation(id, agent, mode));
+        new.open_in_mode(&self.dispatcher)
+            .await
+            .map_err(|error| refuse(StatusCode::CONFLICT, format!("{error}\n")))?;
         named.insert(name.to_owned(), new.clone());
-        Some(new)
+        Ok(new)
     }
 
-    fn new_conversation(&self, id: SessionId, agent: Agent) -> Conversation {
-        Conversation::new(id, agent, self.cwd.clone(), Vec::new())
+    fn new_conversation(&self, id: SessionId, agent: Agent, mode: Option<String>) -> Conversation {
+        Conversation::new(id, agent, mode, self.cwd.clone(), Vec::new())
     }
 
     async fn serve(&self, conversation: Arc<Conversation>, mut request: Request) -> Response {
@@ -185,18 +194,34 @@ impl HttpDoor {
     }
 }
 
-async fn serve_unnamed(State(door): State<Arc<HttpDoor>>, request: Request) -> Response {
+/// The query of `/mcp/NAME`.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Chosen {
+    /// The mode of the session that NAME opens.
+    mode: Option<String>,
+}
+
+async fn serve_unnamed(
+    State(door): State<Arc<HttpDoor>>,
+    Query(chosen): Query<Chosen>,
+    request: Request,
+) -> Response {
+    if chosen.mode.is_some() {
+        let text = "a session with a mode needs a name: use `/mcp/NAME?mode=MODE`\n";
+        return refuse(StatusCode::BAD_REQUEST, text.to_owned());
+    }
     let conversation = if stands_alone(request.headers()) {
         let Ok(id) = SHARED.parse() else {
             return StatusCode::INTERNAL_SERVER_ERROR.into_response();
         };
-        match door.conversation("", id, Agent::Several).await {
-            Some(shared) => shared,
-            None => return too_many_sessions(),
+        match door.conversation("", id, Agent::Several, None).await {
+            Ok(shared) => shared,
+            Err(refusal) => return refusal,
         }
     } else {
         // Only a handshake keeps it; a request of a running session brings its own.
-        Arc::new(door.new_conversation(SessionId::unique(), Agent::AsItSays))
+        Arc::new(door.new_conversation(SessionId::unique(), Agent::AsItSays, None))
     };
     door.serve(conversation, request).await
 }
@@ -204,6 +229,7 @@ async fn serve_unnamed(State(door): State<Arc<HttpDoor>>, request: Request) -> R
 async fn serve_named(
     State(door): State<Arc<HttpDoor>>,
     Path(name): Path<String>,
+    Query(chosen): Query<Chosen>,
     request: Request,
 ) -> Response {
     let Some(id) = session_id(&name) else {
@@ -214,9 +240,10 @@ async fn serve_named(
             ),
         );
     };
-    match door.conversation(&name, id, Agent::AsItSays).await {
-        Some(conversation) => door.serve(conversation, request).await,
-        None => too_many_sessions(),
+    let conversation = door.conversation(&name, id, Agent::AsItSays, chosen.mode);
+    match conversation.await {
+        Ok(conversation) => door.serve(conversation, request).await,
+        Err(refusal) => refusal,
     }
 }
 
@@ -290,6 +317,17 @@ fn too_many_sessions() -> Response {
             "the host serves {MAX_SESSIONS} MCP sessions over HTTP already, which is its limit; \
              end some with DELETE, or restart the host\n"
         ),
+    )
+}
+
+fn other_mode(name: &str, known: &Conversation) -> Response {
+    let has = known.mode().map_or_else(
+        || "no mode".to_owned(),
+        |mode| format!("the mode `{mode}`"),
+    );
+    refuse(
+        StatusCode::CONFLICT,
+        format!("the session `{name}` has {has} for its whole life; choose another name\n"),
     )
 }
 

@@ -15,4 +15,4 @@ mod progress;
 mod tools;
 
 pub use http::{HttpSettings, router};
-pub use stream::{Caller, DoorError, serve_stream};
+pub use stream::{Caller, Client, DoorError, serve_stream};

@@ -52,7 +52,7 @@ impl McpServer {
         }
     }
 
-    fn tool_list(&self) -> ToolList {
+    fn tool_list(&self) -> impl Future<Output = ToolList> + use<> {
         ToolList::new(self.dispatcher.clone(), self.conversation.clone())
     }
 
@@ -76,9 +76,13 @@ impl ServerHandler for McpServer {
             .enable_tools()
             .enable_tool_list_changed()
             .build();
+        let instructions = match self.conversation.prompt() {
+            Some(prompt) => format!("{prompt}\n\n{INSTRUCTIONS}"),
+            None => INSTRUCTIONS.to_owned(),
+        };
         ServerConfig::new(capabilities)
             .with_server_info(Implementation::new("damper", env!("CARGO_PKG_VERSION")))
-            .with_instructions(INSTRUCTIONS)
+            .with_instructions(instructions)
     }
 
     async fn initialize(
@@ -96,7 +100,7 @@ impl ServerHandler for McpServer {
         let Some(connection) = self.connection.get().cloned() else {
             return;
         };
-        let list = self.tool_list();
+        let list = self.tool_list().await;
         tokio::spawn(connection.run_until_cancelled_owned(announce(list, context.peer)));
     }
 
@@ -111,7 +115,7 @@ impl ServerHandler for McpServer {
             .session(&self.dispatcher, client)
             .await
             .map_err(|error| not_opened(&error))?;
-        let tools = self.dispatcher.tools(&session);
+        let tools = self.dispatcher.tools(&session).await;
         let tools = tools.iter().map(|tool| wire_tool(tool)).collect();
         Ok(ListToolsResult::with_all_items(tools)
             .with_ttl_ms(LIST_TTL_MS)
@@ -163,9 +167,8 @@ impl ServerHandler for McpServer {
 
     /// Returns the tool whose schema says which arguments are mirrored in HTTP headers.
     fn get_tool(&self, name: &str) -> Option<Tool> {
-        let tools = self.conversation.tools(&self.dispatcher);
-        let tool = tools.iter().find(|tool| tool.name == name)?;
-        Some(wire_tool(tool))
+        let tool = self.conversation.tool(&self.dispatcher, name)?;
+        Some(wire_tool(&tool))
     }
 
     fn accepted_subscription_filter(
@@ -179,8 +182,9 @@ impl ServerHandler for McpServer {
         &self,
         context: SubscriptionContext,
     ) -> impl Future<Output = Result<(), ErrorData>> + Send + '_ {
-        let mut list = self.tool_list();
+        let list = self.tool_list();
         async move {
+            let mut list = list.await;
             let announcing = async {
                 while list.changed().await {
                     if let Err(error) = context.sink().notify_tool_list_changed().await {

@@ -3,7 +3,7 @@
 use std::{path::PathBuf, sync::Arc};
 
 use damper_call::SessionId;
-use damper_dispatch::Dispatcher;
+use damper_dispatch::{Dispatcher, OpenError};
 use rmcp::{
     ServiceExt,
     service::{QuitReason, ServerInitializeError},
@@ -26,6 +26,33 @@ pub struct Caller {
     /// The agent's name, when whoever made the connection gave one. It goes before
     /// what the agent says about itself.
     pub agent: Option<String>,
+    /// The mode that its session is bound to.
+    pub mode: Option<String>,
+}
+
+/// A client that is about to be served, with its session open if that has a mode.
+pub struct Client {
+    dispatcher: Dispatcher,
+    conversation: Conversation,
+}
+
+impl Client {
+    /// Prepares to serve a client. Fails if its mode does not compose the session.
+    pub async fn new(dispatcher: Dispatcher, caller: Caller) -> Result<Self, OpenError> {
+        let agent = caller.agent.map_or(Agent::AsItSays, Agent::Named);
+        let conversation = Conversation::new(
+            SessionId::unique(),
+            agent,
+            caller.mode,
+            caller.cwd,
+            caller.roots,
+        );
+        conversation.open_in_mode(&dispatcher).await?;
+        Ok(Self {
+            dispatcher,
+            conversation,
+        })
+    }
 }
 
 /// Why a stream was given up.
@@ -48,17 +75,14 @@ pub enum DoorError {
 ///
 /// Fails when the client does not speak MCP. A client that leaves is no error.
 pub async fn serve_stream<S>(
-    dispatcher: Dispatcher,
+    client: Client,
     stream: S,
-    caller: Caller,
     stop: CancellationToken,
 ) -> Result<(), DoorError>
 where
     S: AsyncRead + AsyncWrite + Send + 'static,
 {
-    let agent = caller.agent.map_or(Agent::AsItSays, Agent::Named);
-    let conversation = Conversation::new(SessionId::unique(), agent, caller.cwd, caller.roots);
-    let server = McpServer::new(dispatcher, Arc::new(conversation));
+    let server = McpServer::new(client.dispatcher, Arc::new(client.conversation));
     // A child, because the service cancels its token when the client leaves.
     let running = match server.serve_with_ct(stream, stop.child_token()).await {
         Ok(running) => running,

@@ -59,11 +59,11 @@ pub(crate) struct ToolList {
 }
 
 impl ToolList {
-    pub(crate) fn new(dispatcher: Dispatcher, conversation: Arc<Conversation>) -> Self {
+    pub(crate) async fn new(dispatcher: Dispatcher, conversation: Arc<Conversation>) -> Self {
         // The receiver comes before the list: a generation in between is then
         // compared once too often instead of being missed.
         let generations = dispatcher.generations();
-        let seen = conversation.tools(&dispatcher);
+        let seen = conversation.tools(&dispatcher).await;
         Self {
             dispatcher,
             conversation,
@@ -76,7 +76,7 @@ impl ToolList {
     /// because the host is on its way out.
     pub(crate) async fn changed(&mut self) -> bool {
         while self.generations.changed().await.is_ok() {
-            let now = self.conversation.tools(&self.dispatcher);
+            let now = self.conversation.tools(&self.dispatcher).await;
             if now != self.seen {
                 self.seen = now;
                 return true;

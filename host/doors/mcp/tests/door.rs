@@ -6,7 +6,7 @@ use std::{path::Path, sync::Arc, time::Duration};
 
 use axum::body::Body;
 use damper_dispatch::{Components, Dispatcher, Fallback, Machinery, prepare};
-use damper_door_mcp::{Caller, HttpSettings, router, serve_stream};
+use damper_door_mcp::{Caller, DoorError, HttpSettings, router, serve_stream};
 use damper_journal::{Journal, Record};
 use damper_profile::{Source, compose};
 use damper_wasm::{Ceilings, CompilerCommand, Runtime, RuntimeSettings};
@@ -39,15 +39,12 @@ impl Host {
                 arguments: Vec::new(),
             },
             ceilings: Ceilings::default(),
+            hidden: Vec::new(),
         });
         let runtime = Arc::new(runtime.unwrap());
-        let dispatcher = Dispatcher::new(Machinery {
-            runtime: runtime.clone(),
-            journal: Journal::in_memory().unwrap(),
-            approvals: Default::default(),
-            hidden: Vec::new(),
-            launcher: None,
-        });
+        let journal = Journal::in_memory().unwrap();
+        let machinery = Machinery::new(runtime.clone(), journal, Vec::new(), None);
+        let dispatcher = Dispatcher::new(machinery);
         let host = Self {
             dispatcher,
             runtime,
@@ -80,12 +77,24 @@ impl Host {
             cwd: self.folder.path().to_owned(),
             roots: Vec::new(),
             agent: None,
+            mode: None,
         }
+    }
+
+    /// Serves a client, as the process does that is connected to.
+    async fn serve(
+        dispatcher: Dispatcher,
+        far: tokio::io::DuplexStream,
+        caller: Caller,
+        stop: CancellationToken,
+    ) -> Result<(), DoorError> {
+        let client = damper_door_mcp::Client::new(dispatcher, caller).await;
+        serve_stream(client.unwrap(), far, stop).await
     }
 
     fn connect(&self) -> Client {
         let (near, far) = tokio::io::duplex(1 << 16);
-        tokio::spawn(serve_stream(
+        tokio::spawn(Self::serve(
             self.dispatcher.clone(),
             far,
             self.caller(),
@@ -329,7 +338,7 @@ async fn a_host_that_stops_ends_its_streams() {
     let host = Host::with_tools("[read]").await;
     let (near, far) = tokio::io::duplex(1024);
     let stop = CancellationToken::new();
-    let serving = tokio::spawn(serve_stream(
+    let serving = tokio::spawn(Host::serve(
         host.dispatcher.clone(),
         far,
         host.caller(),

@@ -3,7 +3,8 @@
 use std::path::PathBuf;
 
 use damper_call::{
-    ApprovalId, CallId, Digest, Door, EffectClass, Ending, LocalizedText, RowId, VerdictKind,
+    ApprovalId, CallId, Composed, Delivery, Digest, Door, EffectClass, Ending, LocalizedText,
+    RowId, SessionId, VerdictKind,
 };
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -20,6 +21,60 @@ pub struct SessionOpened {
     pub cwd: PathBuf,
     /// The folders it works in.
     pub roots: Vec<PathBuf>,
+    /// What it was composed of, if it is bound to a mode. Removing the mode's plugin leaves it
+    /// whole.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub composed: Option<Composed>,
+    /// What there was to say to it.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub notices: Vec<String>,
+}
+
+/// A plugin withholds other tools from a session than before.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct ToolsWithheld {
+    /// The plugin's row.
+    pub row: RowId,
+    /// The names, sorted; none means that nothing is withheld any more.
+    pub tools: Vec<String>,
+}
+
+/// A hook answered and kept something.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct StateKept {
+    /// The plugin's row.
+    pub row: RowId,
+    /// The plugin's id.
+    pub plugin: String,
+    /// The hook that was asked.
+    pub hook: String,
+    /// The keys that were written or removed.
+    pub keys: Vec<String>,
+    /// The call it was asked for.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub call: Option<CallId>,
+}
+
+/// How a plugin wants a message delivered that is not simply delivered.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct MailRouted {
+    /// The plugin's row.
+    pub row: RowId,
+    /// Who the message is for.
+    pub recipient: SessionId,
+    /// How it is delivered.
+    pub delivery: Delivery,
+}
+
+/// What a plugin made of a tool's answer.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Reviewed {
+    /// The plugin's row.
+    pub row: RowId,
+    /// Whether the caller does not get the answer.
+    pub withheld: bool,
+    /// The note, or why it is withheld.
+    pub text: String,
 }
 
 /// A call arrived.
@@ -92,7 +147,7 @@ pub struct CallFinished {
     pub call: CallId,
     /// How it ended.
     pub ending: Ending,
-    /// The answer as the caller got it.
+    /// The answer as the tool gave it.
     pub text: String,
     /// The answer as a value.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -105,6 +160,9 @@ pub struct CallFinished {
     /// The whole answer, where it was kept beside `text`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub content: Option<Digest>,
+    /// What plugins made of the answer before the caller got it.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub reviews: Vec<Reviewed>,
     /// How long the call took, in microseconds.
     pub micros: u64,
 }
@@ -116,6 +174,9 @@ pub struct ApprovalRaised {
     pub approval: ApprovalId,
     /// The call it is about.
     pub call: CallId,
+    /// The session on which it is asked, where a plugin says which.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub asked: Option<SessionId>,
     /// Why it is asked.
     pub reason: String,
     /// What the person is shown, by language.

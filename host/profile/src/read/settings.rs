@@ -15,7 +15,7 @@ use crate::{
 };
 
 /// The keys of `limits`, in the order they are shown in.
-pub(crate) const LIMIT_KEYS: [&str; 7] = [
+pub(crate) const LIMIT_KEYS: [&str; 8] = [
     "memory",
     "guest_time",
     "wall_time",
@@ -23,6 +23,7 @@ pub(crate) const LIMIT_KEYS: [&str; 7] = [
     "log",
     "host_calls",
     "arguments",
+    "state",
 ];
 
 const COVERAGE_KEYS: [&str; 3] = ["mode", "kind", "door"];
@@ -65,29 +66,46 @@ fn names(node: &Node, name: &str) -> Result<Vec<String>, Mistake> {
     Ok(texts.into_iter().map(|(text, _)| text.to_owned()).collect())
 }
 
+/// The keys of `grants`, in the order they are shown in.
+pub(crate) const GRANT_KEYS: [&str; 6] = ["files", "http", "clock", "random", "sessions", "roster"];
+
 pub(super) fn grants(node: &Node) -> Result<Grants, Mistake> {
     let mut grants = Grants::default();
     for entry in value::map(node, "`grants`")? {
-        value::written(entry, &entry.key.text)?;
-        if entry.key.text != "files" {
-            return Err(unknown_key(entry, "grants", &["files"]));
-        }
-        for entry in value::map(&entry.node, "`files`")? {
-            value::written(entry, &entry.key.text)?;
-            if entry.key.text != "metadata" {
-                return Err(unknown_key(entry, "files", &["metadata"]));
-            }
-            grants.files_metadata = value::list(&entry.node, "`metadata`")?
-                .iter()
-                .map(folder)
-                .collect::<Result<_, _>>()?;
+        let name = entry.key.text.as_str();
+        value::written(entry, name)?;
+        match name {
+            "files" => file_grants(&entry.node, &mut grants)?,
+            "http" => grants.http = names(&entry.node, name)?,
+            "clock" => grants.clock = value::bool(&entry.node, name)?,
+            "random" => grants.random = value::bool(&entry.node, name)?,
+            "sessions" => grants.sessions = value::bool(&entry.node, name)?,
+            "roster" => grants.roster = value::bool(&entry.node, name)?,
+            _unknown => return Err(unknown_key(entry, "grants", &GRANT_KEYS)),
         }
     }
     Ok(grants)
 }
 
-fn folder(node: &Node) -> Result<Folder, Mistake> {
-    let text = value::text(node, "each of metadata")?;
+fn file_grants(node: &Node, grants: &mut Grants) -> Result<(), Mistake> {
+    for entry in value::map(node, "`files`")? {
+        let name = entry.key.text.as_str();
+        value::written(entry, name)?;
+        let folders = match name {
+            "metadata" => &mut grants.files_metadata,
+            "read" => &mut grants.files_read,
+            _unknown => return Err(unknown_key(entry, "files", &["metadata", "read"])),
+        };
+        *folders = value::list(&entry.node, &format!("`{name}`"))?
+            .iter()
+            .map(|node| folder(node, name))
+            .collect::<Result<_, _>>()?;
+    }
+    Ok(())
+}
+
+fn folder(node: &Node, within: &str) -> Result<Folder, Mistake> {
+    let text = value::text(node, &format!("each of {within}"))?;
     if text == "workspace" {
         return Ok(Folder::Workspace);
     }
@@ -123,6 +141,7 @@ pub(super) fn merge_limits(
             "log" => limits.log = value::optional(node, |n| size(n, name))?,
             "host_calls" => limits.host_calls = value::optional(node, |n| count(n, name))?,
             "arguments" => limits.arguments = value::optional(node, |n| size(n, name))?,
+            "state" => limits.state = value::optional(node, |n| size(n, name))?,
             _unknown => return Err(unknown_key(entry, "limits", &LIMIT_KEYS)),
         }
         let pointer = format!("/limits/{name}");

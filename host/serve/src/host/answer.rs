@@ -1,14 +1,13 @@
 //! Answering the control socket.
 
 use std::{
-    path::PathBuf,
     sync::{Arc, PoisonError, atomic::Ordering},
     time::Duration,
 };
 
 use damper_call::{CallId, Door, Session, SessionId};
-use damper_dispatch::{CallRequest, Pending, Reply as ApprovalReply};
-use damper_door_mcp::Caller;
+use damper_dispatch::{CallRequest, OpenError, Pending, Reply as ApprovalReply};
+use damper_door_mcp::{Caller, Client};
 use serde::Serialize;
 use serde_json::Value;
 use tokio::{
@@ -20,7 +19,7 @@ use tokio_util::sync::CancellationToken;
 use super::Host;
 use crate::{
     control::{
-        AnswerReport, ApprovalView, CallOrder, CallReport, ControlError, ErrorKind, Frame, Reply,
+        AnswerReport, ApprovalView, CallOrder, CallReport, ControlError, ErrorKind, Frame, ModeReport, Reply,
         Request, Watched,
     },
     peer,
@@ -159,6 +158,15 @@ fn internal(error: impl std::fmt::Display) -> ControlError {
     ControlError::new(ErrorKind::Internal, error.to_string())
 }
 
+fn not_opened(error: &OpenError) -> ControlError {
+    let kind = match error {
+        OpenError::Journal(_) => ErrorKind::Internal,
+        OpenError::UnknownMode { .. } => ErrorKind::NotFound,
+        OpenError::CannotRun { .. } => ErrorKind::Refused,
+    };
+    ControlError::new(kind, error.to_string())
+}
+
 fn value<T: Serialize>(answer: &T) -> Reply {
     serde_json::to_value(answer).map_err(internal)
 }
@@ -209,8 +217,24 @@ impl Host {
                 },
             ),
             Request::ProfileShow => self.show_profile(),
-            Request::Mcp { cwd, roots, agent } => {
-                return self.mcp(cwd, roots, agent, connection).await;
+            Request::Modes => {
+                self.is_ready().await;
+                let modes = self.dispatcher.modes().into_iter();
+                value(&modes.map(ModeReport::from).collect::<Vec<_>>())
+            }
+            Request::Mcp {
+                cwd,
+                roots,
+                agent,
+                mode,
+            } => {
+                let caller = Caller {
+                    cwd,
+                    roots,
+                    agent,
+                    mode,
+                };
+                return self.mcp(caller, connection).await;
             }
         };
         connection.reply(reply).await
@@ -264,9 +288,13 @@ impl Host {
             Some("damper call".to_owned()),
             order.cwd,
         );
-        let session = match self.dispatcher.open_session(session).await {
+        let opened = self
+            .dispatcher
+            .open_session(session, order.mode.as_deref())
+            .await;
+        let session = match opened {
             Ok(session) => session,
-            Err(error) => return connection.reply(Err(internal(error))).await,
+            Err(error) => return connection.reply(Err(not_opened(&error))).await,
         };
         let cancel = CancellationToken::new();
         let calling = self.dispatcher.call(CallRequest {
@@ -432,20 +460,17 @@ impl Host {
 
     async fn mcp(
         self: &Arc<Self>,
-        cwd: PathBuf,
-        roots: Vec<PathBuf>,
-        agent: Option<String>,
-        connection: Connection,
+        caller: Caller,
+        mut connection: Connection,
     ) -> std::io::Result<()> {
         self.is_ready().await;
-        let caller = Caller { cwd, roots, agent };
-        let served = damper_door_mcp::serve_stream(
-            self.dispatcher.clone(),
-            connection.stream,
-            caller,
-            self.stop.clone(),
-        )
-        .await;
+        let client = match Client::new(self.dispatcher.clone(), caller).await {
+            Ok(client) => client,
+            Err(error) => return connection.reply(Err(not_opened(&error))).await,
+        };
+        connection.reply(Ok(Value::Null)).await?;
+        let served =
+            damper_door_mcp::serve_stream(client, connection.stream, self.stop.clone()).await;
         served.map_err(std::io::Error::other)
     }
 }

@@ -1,6 +1,16 @@
-//! What guards say.
+//! The hook `guard`, and what guards say.
 
 use std::ops::Range;
+
+use crate::{Call, plugin::hook};
+
+hook! { "guard":
+    /// A plugin that judges calls before they run.
+    pub trait Guard: Sized + 'static {
+        /// Returns the verdict on a call that has not run yet.
+        fn check(&self, call: &Call) -> Verdict;
+    }
+}
 
 /// A guard's answer. Over all guards, deny beats ask and ask beats allow.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -1,0 +1,64 @@
+//! Adds a house style to the prompt of every session that its row covers.
+
+use damper_guest::{Persona, Section, Session, export_persona};
+use schemars::JsonSchema;
+use serde::Deserialize;
+
+/// The `config` of the plugin's row. Its doc comments reach the people who write profiles.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Config {
+    /// The language that the agent answers in.
+    #[serde(default = "default_language")]
+    language: String,
+}
+
+fn default_language() -> String {
+    "English".to_owned()
+}
+
+pub struct {{Type}} {
+    config: Config,
+}
+
+impl Persona for {{Type}} {
+    const ID: &'static str = "{{id}}";
+    type Config = Config;
+
+    fn new(config: Config) -> Self {
+        Self { config }
+    }
+
+    /// The same session gets the same text: prompts are cached by their beginning.
+    fn sections(&self, _session: &Session) -> Vec<Section> {
+        // A section with the id of an earlier one takes its place; a new id adds to the end.
+        vec![Section::new(
+            "{{name}}",
+            format!("Answer in {}, briefly.", self.config.language),
+        )]
+    }
+}
+
+export_persona!({{Type}});
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn sections(config: &str) -> Vec<Section> {
+        let config = serde_json::from_str(config).expect("a config");
+        {{Type}}::new(config).sections(&Session::new())
+    }
+
+    #[test]
+    fn speaks_the_language_of_its_row() {
+        let expected = Section::new("{{name}}", "Answer in Dutch, briefly.");
+        assert_eq!(sections(r#"{"language": "Dutch"}"#), [expected]);
+    }
+
+    #[test]
+    fn speaks_english_by_itself() {
+        let expected = Section::new("{{name}}", "Answer in English, briefly.");
+        assert_eq!(sections("{}"), [expected]);
+    }
+}
