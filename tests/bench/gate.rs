@@ -72,7 +72,10 @@ pub(crate) async fn beside_parsing(scale: Scale) -> anyhow::Result<Vec<Line>> {
         let (mut ours, mut parsing) = (Samples::default(), Samples::default());
         for _ in 0..scale.of(500, 5) {
             for (guest, samples) in [(&parser, &mut parsing), (&gate, &mut ours)] {
-                let answers = inside.runtime.check(vec![guest.clone().into()], &call).await;
+                let answers = inside
+                    .runtime
+                    .check(vec![guest.clone().into()], &call)
+                    .await;
                 let allows = matches!(answers[0].result, Ok(Verdict::Allow));
                 anyhow::ensure!(allows, "{:?}", answers[0].result);
                 samples.push(Duration::from_micros(answers[0].micros));

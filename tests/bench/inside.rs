@@ -9,7 +9,9 @@ use damper_dispatch::{
 };
 use damper_journal::Journal;
 use damper_profile::{PluginRef, RowKind, Source, compose};
-use damper_wasm::{Ceilings, CompilerCommand, Grants, Guest, Hook, Limits, Runtime, RuntimeSettings};
+use damper_wasm::{
+    Ceilings, CompilerCommand, Grants, Guest, Hook, Limits, Runtime, RuntimeSettings,
+};
 use serde_json::{Value, json};
 use tempfile::TempDir;
 use tokio_util::sync::CancellationToken;

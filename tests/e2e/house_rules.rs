@@ -189,11 +189,13 @@ fn each_function_that_guests_export_is_in_the_table_of_hooks() {
 
 /// Returns the functions of an interface of the contract.
 fn functions_of(interface: &str) -> Vec<String> {
-    let opening = format!("interface {interface} {{");
+    // `%` marks a name that is also a word of the language.
+    let openings = ["", "%"].map(|mark| format!("interface {mark}{interface} {{"));
     let texts = texts_below("wit", "wit");
-    let found = texts
-        .iter()
-        .find_map(|(_file, text)| text.split_once(&opening));
+    let found = texts.iter().find_map(|(_file, text)| {
+        let mut openings = openings.iter();
+        openings.find_map(|opening| text.split_once(opening.as_str()))
+    });
     let (_before, after) = found.unwrap_or_else(|| panic!("wit/ lacks `{interface}`"));
     let body = after.split("\n}").next().unwrap();
     body.lines()

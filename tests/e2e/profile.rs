@@ -327,3 +327,14 @@ fn a_row_cannot_raise_what_a_call_can_carry() {
         "{rejected}"
     );
 }
+
+#[test]
+fn a_row_for_a_mode_that_nothing_declares_is_told() {
+    let host = Host::with_patch("- id: approval-gate\n  for: {mode: [plann]}\n");
+    let notes = host.status()["notes"].clone();
+    let note = notes[0].as_str().unwrap();
+    assert!(note.contains("`for.mode` names `plann`"), "{notes}");
+    assert!(note.contains(&place(&host, "2:3")), "{notes}");
+    host.edit("");
+    assert!(host.status()["notes"].is_null(), "{}", host.status());
+}

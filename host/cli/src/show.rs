@@ -51,7 +51,9 @@ pub(crate) fn json_line<T: Serialize>(value: &T) -> anyhow::Result<()> {
 /// Prints the modes, each with why it cannot run if it cannot.
 pub(crate) fn modes(modes: &[ModeReport]) {
     if modes.is_empty() {
-        out!("no row of the profile is a preset (`damper plugin new NAME --kind preset` makes one)");
+        out!(
+            "no row of the profile is a preset (`damper plugin new NAME --kind preset` makes one)"
+        );
     }
     let width = modes.iter().map(|mode| mode.id.len()).max().unwrap_or(0);
     for mode in modes {
@@ -171,6 +173,9 @@ pub(crate) fn status(status: &Status) {
     }
     for problem in &status.problems {
         out!("  refused: {}", one_line(&problem.text));
+    }
+    for note in &status.notes {
+        out!("  note: {}", one_line(note));
     }
     for call in &status.recovered {
         out!(

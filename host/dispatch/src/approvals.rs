@@ -238,6 +238,7 @@ mod tests {
             id: ApprovalId::unique(),
             call: CallId::unique(),
             session: SessionId::unique(),
+            asked: "s1".parse().unwrap(),
             agent: None,
             tool: "bash".to_owned(),
             subject: "rm -rf build".to_owned(),

@@ -174,8 +174,8 @@ async fn record_failure(machinery: &Machinery, asking: Asking<'_>, failure: &Gue
 
 /// Returns a refused conflict's row, if that is what an error is.
 pub(crate) fn conflict(error: &JournalError) -> Option<&RowId> {
-    match error {
-        JournalError::Refused(Refusal::StateConflict(scope)) => Some(&scope.row),
-        _ => None,
+    if let JournalError::Refused(Refusal::StateConflict(scope)) = error {
+        return Some(&scope.row);
     }
+    None
 }

@@ -138,7 +138,11 @@ async fn withheld_by(
         input: Runtime::digest(names.join(" ").as_bytes()),
         may_repeat: true,
     };
-    let question = |asked| machinery.runtime.withhold(asked, session, Arc::clone(tools));
+    let question = |asked| {
+        machinery
+            .runtime
+            .withhold(asked, session, Arc::clone(tools))
+    };
     match ask(machinery, asking, question).await {
         Ok(names) => {
             let around = machinery.runtime.around();
@@ -163,8 +167,8 @@ fn without_answer(
     tools: &[Arc<ToolDefinition>],
 ) -> BTreeSet<String> {
     let composed = session.composed.as_ref();
-    let is_limited = composed
-        .is_some_and(|composed| matches!(composed.composition.tools, ToolFilter::Only(_)));
+    let is_limited =
+        composed.is_some_and(|composed| matches!(composed.composition.tools, ToolFilter::Only(_)));
     if session.role == Role::Worker && is_limited {
         tracing::error!(row = %row.id, session = %session.id, "nothing says what to withhold from a worker; it has only tools that change nothing");
         return tools

@@ -18,6 +18,8 @@ pub struct Generation {
     pub rows: Vec<Arc<InstalledRow>>,
     /// The command to run when an approval is raised; empty for none.
     pub notify: Vec<String>,
+    /// What a person should know although nothing was refused.
+    pub notes: Vec<String>,
     pub(crate) tools: BTreeMap<String, ToolEntry>,
 }
 
@@ -103,25 +105,26 @@ impl Generation {
             number: 0,
             rows: Vec::new(),
             notify: Vec::new(),
+            notes: Vec::new(),
             tools: BTreeMap::new(),
         }
     }
 
-    /// Makes a generation of rows. Returns it with the names of tools that two rows provide:
-    /// the earlier row keeps the name.
+    /// Makes a generation of rows. Where two rows provide a tool of one name, the earlier row
+    /// keeps it.
     pub(crate) fn new(
         number: u64,
         rows: Vec<Arc<InstalledRow>>,
         notify: Vec<String>,
         checks: &dyn Fn(&ToolDefinition) -> Arc<ArgumentCheck>,
-    ) -> (Self, Vec<String>) {
+    ) -> Self {
         let mut tools = BTreeMap::new();
-        let mut clashes = Vec::new();
+        let mut notes = Vec::new();
         for row in &rows {
             for definition in row.definitions() {
                 let name = definition.name.clone();
                 if tools.contains_key(&name) {
-                    clashes.push(format!(
+                    notes.push(format!(
                         "row `{}`: the tool `{name}` exists already and is left out",
                         row.id
                     ));
@@ -138,15 +141,16 @@ impl Generation {
                 );
             }
         }
-        (
-            Self {
-                number,
-                rows,
-                notify,
-                tools,
-            },
-            clashes,
-        )
+        let mut generation = Self {
+            number,
+            rows,
+            notify,
+            notes,
+            tools,
+        };
+        let for_no_mode = generation.rows_for_no_mode();
+        generation.notes.extend(for_no_mode);
+        generation
     }
 
     /// Returns the row with this id.

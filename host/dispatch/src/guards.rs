@@ -102,7 +102,9 @@ impl Jury {
             .into_iter()
             .zip(answers)
             .map(|((row, scope, _asked), answer)| hear(row, scope, answer));
-        let judged = judged.into_iter().filter_map(|judged| judged.or_else(|| heard.next()));
+        let judged = judged
+            .into_iter()
+            .filter_map(|judged| judged.or_else(|| heard.next()));
         Self {
             judged: judged.collect(),
             again: BTreeSet::new(),
@@ -265,10 +267,7 @@ fn combine(judged: &[Judged]) -> Decision {
         rules,
         reason,
         display,
-        opinions: judged
-            .iter()
-            .map(|judged| judged.opinion.clone())
-            .collect(),
+        opinions: judged.iter().map(|judged| judged.opinion.clone()).collect(),
     }
 }
 

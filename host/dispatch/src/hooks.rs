@@ -131,7 +131,7 @@ pub const HOOKS: [HookEntry; 11] = [
     HookEntry {
         hook: Hook::Session,
         name: "session.opened",
-        sdk_trait: "SessionHook",
+        sdk_trait: "Welcome",
         asked: "when a session is opened",
         answer: "notices, and what the host should look at",
         edit_reaches: "sessions opened later",

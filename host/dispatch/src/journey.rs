@@ -452,7 +452,9 @@ impl Traveller {
 
 /// The reply where a plugin says that nobody is asked. Whatever it says, it allows nothing.
 fn nobody(row: Option<&damper_call::RowId>, why: &str) -> Reply {
-    let row = row.map_or_else(String::new, |row| format!("the row `{row}` has nobody asked: "));
+    let row = row.map_or_else(String::new, |row| {
+        format!("the row `{row}` has nobody asked: ")
+    });
     Reply {
         allowed: false,
         by: "host".to_owned(),

@@ -43,9 +43,40 @@ impl Generation {
         });
         modes
     }
+
+    /// Returns a note for each row that covers a mode which no row declares: it would silently do
+    /// nothing.
+    pub(crate) fn rows_for_no_mode(&self) -> Vec<String> {
+        let is_preset = |mode: &str| {
+            let mut rows = self.rows.iter();
+            rows.any(|row| row.id.as_str() == mode && row.may_declare_a_mode())
+        };
+        let rows = self.rows.iter().flat_map(|row| {
+            let modes = row.row.covers.mode.iter();
+            modes.map(move |mode| (row, mode))
+        });
+        rows.filter(|(_row, mode)| !is_preset(mode))
+            .map(|(row, mode)| {
+                let position = row.row.origins.nearest("/for");
+                format!(
+                    "{position}: row `{}`: `for.mode` names `{mode}`, and no row of that id is a preset",
+                    row.id
+                )
+            })
+            .collect()
+    }
 }
 
 impl InstalledRow {
+    /// Returns whether the row is a preset, or could be one once it loads or is switched on.
+    fn may_declare_a_mode(&self) -> bool {
+        match &self.running {
+            Running::Plugin(loaded) => loaded.mode.is_some(),
+            Running::Nothing => self.declares(Hook::Preset) || self.declared.is_none(),
+            Running::Native(_) => false,
+        }
+    }
+
     /// Returns the mode that the row's preset declares, if it is one and is switched on.
     pub(crate) fn mode(&self) -> Option<ModeView> {
         let unnamed = || ModeDescription {

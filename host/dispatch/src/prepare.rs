@@ -7,9 +7,7 @@ mod limits;
 
 use std::{collections::HashMap, path::PathBuf, sync::Arc};
 
-use damper_call::{
-    Digest, Door, ModeBinding, Role, RowId, Session, SessionId, ToolDefinition,
-};
+use damper_call::{Digest, Door, ModeBinding, Role, RowId, Session, SessionId, ToolDefinition};
 use damper_journal::{Change, RowResult};
 use damper_profile::{Composition, Folder, PluginRef, Row, RowKind, Tools};
 use damper_tools::NativeTool;
@@ -70,8 +68,6 @@ pub struct Prepared {
     pub generation: Generation,
     /// One result a row, removed ones included.
     pub results: Vec<RowResult>,
-    /// What a person should be told besides.
-    pub notes: Vec<String>,
 }
 
 /// Prepares the generation that follows `previous`. Never fails: a row that cannot be had as
@@ -117,11 +113,10 @@ pub async fn prepare(
         .map(|notify| notify.value.clone())
         .unwrap_or_default();
     let checks = |tool: &ToolDefinition| preparation.check(tool);
-    let (generation, notes) = Generation::new(previous.number + 1, rows, notify, &checks);
+    let generation = Generation::new(previous.number + 1, rows, notify, &checks);
     Prepared {
         generation,
         results,
-        notes,
     }
 }
 
@@ -473,7 +468,9 @@ async fn mode(runtime: &Runtime, row: &Row, hook: &Arc<Guest>) -> LoadedMode {
     let mut trial = Session::external(SessionId::unique(), Door::Cli, None, PathBuf::from("/"));
     trial.mode = ModeBinding::Bound(row.id.to_string());
     trial.role = Role::Solo;
-    let composed = runtime.compose(Arc::clone(hook).into(), &Arc::new(trial)).await;
+    let composed = runtime
+        .compose(Arc::clone(hook).into(), &Arc::new(trial))
+        .await;
     LoadedMode {
         description,
         composition: composed.result.map_err(failed).flatten(),

@@ -19,8 +19,8 @@ mod watch;
 
 pub use client::{Client, ClientError, Started, connect, connect_or_start, start_detached};
 pub use control::{
-    AnswerReport, ApprovalView, CallOrder, CallReport, ControlError, ErrorKind, Frame, ModeReport, Reply,
-    Request, Watched,
+    AnswerReport, ApprovalView, CallOrder, CallReport, ControlError, ErrorKind, Frame, ModeReport,
+    Reply, Request, Watched,
 };
 pub use find::{Share, component_path, component_paths};
 pub use home::{Home, HomeError};

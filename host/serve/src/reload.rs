@@ -216,7 +216,7 @@ impl Reloader {
             &fallback,
         )
         .await;
-        for note in &prepared.notes {
+        for note in &prepared.generation.notes {
             tracing::warn!("{note}");
         }
         let is_new = previous.number == 0

@@ -4,8 +4,8 @@ use std::{collections::BTreeMap, path::PathBuf, time::Duration};
 
 use damper_call::{Digest, EffectClass, Ending};
 use damper_dispatch::{HOOKS, InstalledRow, RowState, Running};
-use damper_wasm::Hook;
 use damper_profile::{OnFailure, RowKind, format_size, format_time};
+use damper_wasm::Hook;
 use serde::{Deserialize, Serialize};
 
 use crate::reload::ReloadReport;
@@ -38,6 +38,9 @@ pub struct Status {
     pub layers: Vec<LayerView>,
     /// What is wrong in those files, as of the last look.
     pub problems: Vec<ProblemView>,
+    /// What a person should know although nothing was refused.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub notes: Vec<String>,
     /// What the last edit did.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub last_edit: Option<ReloadReport>,

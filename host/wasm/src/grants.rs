@@ -33,7 +33,10 @@ pub struct Grants {
     pub roster: bool,
 }
 
-#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde hands out references")]
+#[expect(
+    clippy::trivially_copy_pass_by_ref,
+    reason = "serde hands out references"
+)]
 const fn is_false(value: &bool) -> bool {
     !*value
 }

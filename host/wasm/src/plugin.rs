@@ -4,8 +4,7 @@ use std::sync::Arc;
 
 use damper_call::Digest;
 use wasmtime::{
-    Engine,
-    Store,
+    Engine, Store,
     component::{Component, Instance, InstancePre, Linker, types::ComponentItem},
 };
 

@@ -114,7 +114,9 @@ pub(crate) fn unlimited_store(engine: &Engine, endowment: Endowment) -> Store<Gu
         seed,
     } = endowment;
     let log = GuestLog::new(limits.log);
-    let started_ms = call.as_ref().map_or_else(now_ms, |call| call.received_at_ms);
+    let started_ms = call
+        .as_ref()
+        .map_or_else(now_ms, |call| call.received_at_ms);
     let clock = wasi::Clock {
         started: Duration::from_millis(started_ms),
         runs: grants.clock,

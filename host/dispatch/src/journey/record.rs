@@ -1,8 +1,6 @@
 //! What the journal is told on the way, and what follows when it cannot be told.
 
-use damper_call::{
-    Digest, EffectClass, LocalizedText, Outcome, StateScope, StateWrite, ToolCall,
-};
+use damper_call::{Digest, EffectClass, LocalizedText, Outcome, StateScope, StateWrite, ToolCall};
 use damper_journal::{
     Answer, ApprovalAnswered, ApprovalRaised, CallFinished, CallReceived, CallStarted, Durability,
     Entry, Event, GuestFailed, JournalError, NewRecord, Reviewed,
@@ -150,11 +148,7 @@ impl Traveller {
 
     /// Records the outcome and returns what the caller is told, which is no more than what is
     /// on record: an outcome that cannot be journalled is not given.
-    pub(super) async fn record_finished(
-        self,
-        outcome: Outcome,
-        reviews: Vec<Reviewed>,
-    ) -> Outcome {
+    pub(super) async fn record_finished(self, outcome: Outcome, reviews: Vec<Reviewed>) -> Outcome {
         match self.finish(outcome, reviews).await {
             Ok(outcome) => outcome,
             Err(error) => {

@@ -321,10 +321,9 @@ fn too_many_sessions() -> Response {
 }
 
 fn other_mode(name: &str, known: &Conversation) -> Response {
-    let has = known.mode().map_or_else(
-        || "no mode".to_owned(),
-        |mode| format!("the mode `{mode}`"),
-    );
+    let has = known
+        .mode()
+        .map_or_else(|| "no mode".to_owned(), |mode| format!("the mode `{mode}`"));
     refuse(
         StatusCode::CONFLICT,
         format!("the session `{name}` has {has} for its whole life; choose another name\n"),

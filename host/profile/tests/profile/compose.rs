@@ -128,6 +128,27 @@ fn limits_merge_by_key_and_null_removes() {
 }
 
 #[test]
+fn each_grant_is_read_and_shown() {
+    let text = "{files: {metadata: [workspace], read: [/a]}, http: [\"example.com:8443\"], clock: true, random: true, sessions: true, roster: true}";
+    let row = gate(&[&format!("- {{id: gate, grants: {text}}}")]);
+    assert_eq!(row.grants.files_read, [Folder::Absolute("/a".into())]);
+    assert_eq!(row.grants.http, ["example.com:8443"]);
+    let flags = [
+        row.grants.clock,
+        row.grants.random,
+        row.grants.sessions,
+        row.grants.roster,
+    ];
+    assert_eq!(flags, [true; 4]);
+    let profile = composed(&[&format!("- {{id: gate, grants: {text}}}")]);
+    let shown = profile.show();
+    assert!(shown.contains("grants: {files: {metadata: [workspace], read: [/a]}"), "{shown}");
+    for flag in ["clock", "random", "sessions", "roster"] {
+        assert!(shown.contains(&format!("{flag}: true")), "{shown}");
+    }
+}
+
+#[test]
 fn grants_coverage_and_digest_are_replaced() {
     let first =
         "- {id: gate, grants: {files: {metadata: [/a, workspace]}}, for: {mode: [m], kind: [k]}}";
@@ -249,7 +270,7 @@ fn wrong_names_are_answered_with_the_nearest_right_one() {
     );
     check(
         "- {id: gate, grants: {net: [x]}}",
-        &["q.yaml:1:23: `grants` has no key `net`; it has files"],
+        &["q.yaml:1:23: `grants` has no key `net`; it has files, http, clock, random, sessions, roster"],
     );
     check(
         "- {id: gate, grants: {files: {metadata: [worksapce]}}}",

@@ -19,8 +19,8 @@ use tokio_util::sync::CancellationToken;
 use super::Host;
 use crate::{
     control::{
-        AnswerReport, ApprovalView, CallOrder, CallReport, ControlError, ErrorKind, Frame, ModeReport, Reply,
-        Request, Watched,
+        AnswerReport, ApprovalView, CallOrder, CallReport, ControlError, ErrorKind, Frame,
+        ModeReport, Reply, Request, Watched,
     },
     peer,
     status::{self, RowView, Status},
@@ -262,6 +262,7 @@ impl Host {
             rows: generation.rows.iter().map(|row| RowView::of(row)).collect(),
             layers: seen.layers,
             problems: seen.problems,
+            notes: generation.notes.clone(),
             last_edit: seen.last_edit,
             watcher: self
                 .watcher

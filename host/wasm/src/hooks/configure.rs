@@ -5,7 +5,10 @@ use std::sync::Arc;
 use wasmtime::{Store, component::Instance};
 
 use super::{ConfigError, Question, Refusal, shorten};
-use crate::{plugin::Hooks, state::{About, GuestState}};
+use crate::{
+    plugin::Hooks,
+    state::{About, GuestState},
+};
 
 /// `configure.configure`, asked alone when a row is loaded.
 pub(crate) struct Configure(pub(crate) Arc<str>);

@@ -44,12 +44,18 @@ impl Question for DescribeMode {
         store: &mut Store<GuestState>,
         instance: &Instance,
     ) -> Result<ModeDescription, Refusal> {
-        let indices = hooks.preset.as_ref().ok_or_else(|| not_exported("preset"))?;
+        let indices = hooks
+            .preset
+            .as_ref()
+            .ok_or_else(|| not_exported("preset"))?;
         let preset = indices.load(&mut *store, instance)?;
         let description = preset.call_describe(store).await?;
         let name = shorten(&description.name);
         if name.trim().is_empty() || name.len() > MAX_NAME || name.contains('\n') {
-            return Err(nonsense(format!("a mode's name has 1 to {MAX_NAME} bytes on one line")).into());
+            return Err(nonsense(format!(
+                "a mode's name has 1 to {MAX_NAME} bytes on one line"
+            ))
+            .into());
         }
         Ok(ModeDescription {
             name,
@@ -76,7 +82,10 @@ impl Question for Compose {
         store: &mut Store<GuestState>,
         instance: &Instance,
     ) -> Result<Result<Composition, String>, Refusal> {
-        let indices = hooks.preset.as_ref().ok_or_else(|| not_exported("preset"))?;
+        let indices = hooks
+            .preset
+            .as_ref()
+            .ok_or_else(|| not_exported("preset"))?;
         let preset = indices.load(&mut *store, instance)?;
         let session = lend_session(store, &self.0)?;
         match preset.call_compose(store, session).await? {
@@ -91,8 +100,15 @@ fn composition_of(composition: preset::Composition) -> Result<Composition, Guest
         return Err(nonsense(format!("more than {MAX_KINDS} kinds of workers")));
     }
     let mut names = HashSet::new();
-    if let Some(twice) = composition.kinds.iter().find(|kind| !names.insert(&kind.name)) {
-        return Err(nonsense(format!("two kinds of workers named {:?}", shorten(&twice.name))));
+    if let Some(twice) = composition
+        .kinds
+        .iter()
+        .find(|kind| !names.insert(&kind.name))
+    {
+        return Err(nonsense(format!(
+            "two kinds of workers named {:?}",
+            shorten(&twice.name)
+        )));
     }
     Ok(Composition {
         coordinates: composition.coordinates,
@@ -109,16 +125,24 @@ fn composition_of(composition: preset::Composition) -> Result<Composition, Guest
 
 fn kind_of(kind: preset::WorkerKind) -> Result<WorkerKind, GuestFailure> {
     if !ToolDefinition::is_valid_name(&kind.name) {
-        return Err(nonsense(format!("the worker kind {:?}", shorten(&kind.name))));
+        return Err(nonsense(format!(
+            "the worker kind {:?}",
+            shorten(&kind.name)
+        )));
     }
     let model = kind.model.map(|model| {
-        let fits = |text: &str| (1..=MAX_MODEL).contains(&text.len()) && !text.chars().any(char::is_control);
+        let fits = |text: &str| {
+            (1..=MAX_MODEL).contains(&text.len()) && !text.chars().any(char::is_control)
+        };
         match fits(&model.provider) && fits(&model.model) {
             true => Ok(ModelChoice {
                 provider: model.provider,
                 model: model.model,
             }),
-            false => Err(nonsense(format!("the model of the worker kind `{}`", kind.name))),
+            false => Err(nonsense(format!(
+                "the model of the worker kind `{}`",
+                kind.name
+            ))),
         }
     });
     Ok(WorkerKind {
@@ -148,7 +172,10 @@ fn names_of(names: Vec<String>) -> Result<Vec<String>, GuestFailure> {
     if names.len() > MAX_NAMES {
         return Err(nonsense(format!("more than {MAX_NAMES} names of tools")));
     }
-    match names.iter().find(|name| !ToolDefinition::is_valid_name(name)) {
+    match names
+        .iter()
+        .find(|name| !ToolDefinition::is_valid_name(name))
+    {
         Some(wrong) => Err(nonsense(format!("the tool name {:?}", shorten(wrong)))),
         None => Ok(names),
     }

@@ -29,7 +29,10 @@ impl Question for Review {
         store: &mut Store<GuestState>,
         instance: &Instance,
     ) -> Result<Disposition, Refusal> {
-        let indices = hooks.result.as_ref().ok_or_else(|| not_exported("result"))?;
+        let indices = hooks
+            .result
+            .as_ref()
+            .ok_or_else(|| not_exported("result"))?;
         let hook = indices.load(&mut *store, instance)?;
         let outcome = lend(store, OutcomeFacts(Arc::clone(&self.0)))?;
         let text = |text: String, what: &str| match text.trim().is_empty() {

@@ -59,7 +59,11 @@ impl Question for Opened {
         });
         Ok(Opening {
             preflights: preflights.collect::<Result<_, _>>()?,
-            notices: opening.notices.iter().map(|notice| shorten(notice)).collect(),
+            notices: opening
+                .notices
+                .iter()
+                .map(|notice| shorten(notice))
+                .collect(),
         })
     }
 }

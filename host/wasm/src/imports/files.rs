@@ -71,8 +71,7 @@ impl Reach {
         if self.covering(path).is_none() && resolved.covering(path).is_none() {
             return Err(FileError::NotGranted);
         }
-        let destination =
-            fs::canonicalize(path).map_err(|error| resolved.absent(&error, path))?;
+        let destination = fs::canonicalize(path).map_err(|error| resolved.absent(&error, path))?;
         match resolved.covering(&destination) {
             Some(place) => Ok((destination.clone(), place.to_owned())),
             None => Err(FileError::NotGranted),
@@ -99,7 +98,7 @@ impl Reach {
 
     fn look(&self, path: &Path) -> Result<Metadata, FileError> {
         let (resolved, _place) = self.follow(path)?;
-        let metadata = fs::metadata(&resolved).map_err(failed)?;
+        let metadata = fs::metadata(&resolved)?;
         let kind = match () {
             () if metadata.is_file() => FileKind::File,
             () if metadata.is_dir() => FileKind::Directory,
@@ -115,22 +114,23 @@ impl Reach {
 
     fn read(&self, path: &Path, offset: u64, length: u32) -> Result<Piece, FileError> {
         let (resolved, place) = self.follow(path)?;
-        let inside = resolved.strip_prefix(&place).map_err(|_outside| FileError::NotGranted)?;
+        let inside = resolved
+            .strip_prefix(&place)
+            .map_err(|_outside| FileError::NotGranted)?;
         // Whoever changes the path meanwhile cannot lead the opening out of the place.
-        let place = Dir::open_ambient_dir(&place, ambient_authority()).map_err(failed)?;
+        let place = Dir::open_ambient_dir(&place, ambient_authority())?;
         let mut options = OpenOptions::new();
         // Opening a pipe would wait for somebody to write to it.
         options.read(true).custom_flags(NONBLOCKING);
-        let mut file = place.open_with(inside, &options).map_err(failed)?;
-        let metadata = file.metadata().map_err(failed)?;
+        let mut file = place.open_with(inside, &options)?;
+        let metadata = file.metadata()?;
         if !metadata.is_file() {
             return Err(FileError::InvalidPath("not a regular file".to_owned()));
         }
-        file.seek(io::SeekFrom::Start(offset)).map_err(failed)?;
+        file.seek(io::SeekFrom::Start(offset))?;
         let mut bytes = Vec::new();
         file.take(u64::from(length.min(MAX_PIECE)))
-            .read_to_end(&mut bytes)
-            .map_err(failed)?;
+            .read_to_end(&mut bytes)?;
         Ok(Piece {
             bytes,
             size: metadata.len(),
@@ -142,8 +142,10 @@ impl Reach {
 #[expect(clippy::cast_possible_wrap, reason = "the flag is a small number")]
 const NONBLOCKING: i32 = rustix::fs::OFlags::NONBLOCK.bits() as i32;
 
-fn failed(error: io::Error) -> FileError {
-    FileError::Failed(error.to_string())
+impl From<io::Error> for FileError {
+    fn from(error: io::Error) -> Self {
+        Self::Failed(error.to_string())
+    }
 }
 
 /// The longest path that is looked at, as Linux has it.
@@ -323,7 +325,10 @@ mod tests {
         }
         for path in ["sub", "pipe"] {
             let error = place.reach.read(&place.root.join(path), 0, 1).unwrap_err();
-            assert!(matches!(error, FileError::InvalidPath(_)), "{path}: {error:?}");
+            assert!(
+                matches!(error, FileError::InvalidPath(_)),
+                "{path}: {error:?}"
+            );
         }
         fs::write(place.root.join("large"), vec![7; 100_000]).unwrap();
         let piece = place

@@ -7,10 +7,7 @@ use crate::{
 };
 
 impl Host for GuestState {
-    async fn send(
-        &mut self,
-        request: Request,
-    ) -> wasmtime::Result<Result<Response, HttpError>> {
+    async fn send(&mut self, request: Request) -> wasmtime::Result<Result<Response, HttpError>> {
         let headers = request.headers.into_iter();
         let request = http::HttpRequest {
             method: request.method,
@@ -34,7 +31,9 @@ fn response(response: http::HttpResponse) -> Response {
     let headers = response.headers.into_iter();
     Response {
         status: response.status,
-        headers: headers.map(|(name, value)| Header { name, value }).collect(),
+        headers: headers
+            .map(|(name, value)| Header { name, value })
+            .collect(),
         body: response.body,
     }
 }

@@ -15,6 +15,8 @@ impl Host for GuestState {
         };
         // A line stays one line, so that no message can pass for another.
         let message = message.replace(['\n', '\r'], " ");
-        Ok(self.log.append(format!("{level}: {message}\n").as_bytes())?)
+        Ok(self
+            .log
+            .append(format!("{level}: {message}\n").as_bytes())?)
     }
 }

@@ -48,7 +48,11 @@ impl HostSession for GuestState {
     }
 
     fn parent(&mut self, session: Resource<SessionFacts>) -> Answer<Option<String>> {
-        Ok(self.session_of(&session)?.parent.as_ref().map(ToString::to_string))
+        Ok(self
+            .session_of(&session)?
+            .parent
+            .as_ref()
+            .map(ToString::to_string))
     }
 
     fn mode(&mut self, session: Resource<SessionFacts>) -> Answer<ModeBinding> {

@@ -37,7 +37,9 @@ impl GuestState {
 impl Host for GuestState {
     fn current(&mut self) -> wasmtime::Result<Option<Resource<SessionFacts>>> {
         let session = self.session.clone();
-        session.map(|session| self.give_session(&session)).transpose()
+        session
+            .map(|session| self.give_session(&session))
+            .transpose()
     }
 
     fn get(
@@ -56,6 +58,9 @@ impl Host for GuestState {
             Err(error) => return Ok(Err(error)),
         };
         let tree = self.around.tree(&root);
-        Ok(Ok(tree.iter().map(|session| session.id.to_string()).collect()))
+        Ok(Ok(tree
+            .iter()
+            .map(|session| session.id.to_string())
+            .collect()))
     }
 }

@@ -205,11 +205,18 @@ mod tests {
         let put = |state: &mut StateView, key: &str, value: &str| {
             state.write(key.to_owned(), Some(value.into()), Expected::Anything)
         };
-        assert!(matches!(put(&mut state, "b", "1"), Err(StateError::Full(10))));
+        assert!(matches!(
+            put(&mut state, "b", "1"),
+            Err(StateError::Full(10))
+        ));
         assert!(put(&mut state, "a", "123456789").is_ok(), "exactly full");
         assert!(put(&mut state, "a", "1").is_ok());
         assert!(put(&mut state, "b", "123456").is_ok());
-        assert!(state.write("a".to_owned(), None, Expected::Anything).is_ok());
+        assert!(
+            state
+                .write("a".to_owned(), None, Expected::Anything)
+                .is_ok()
+        );
         assert_eq!(state.size, 7);
         let mut lowered = view(&[("a", "12345678", 1)], 4);
         assert!(put(&mut lowered, "a", "1234567").is_ok());
