@@ -6,6 +6,7 @@ mod gate;
 mod guards;
 mod inside;
 mod live;
+mod load;
 mod mcp;
 mod report;
 mod sample;
@@ -23,7 +24,7 @@ Measures Damper beside bare baselines of the same run.
 usage: cargo xtask bench [--quick] [--row NAME]... [--json FILE]
 
   --quick      few samples, to see that everything works; the numbers mean nothing
-  --row NAME   only these: guards, hooks, gate, edits, swaps, start, memory, durable, mcp
+  --row NAME   only these: guards, hooks, gate, edits, swaps, load, start, memory, durable, mcp
   --json FILE  write the lines as JSON too; - is stdout, instead of the table
 
 Ends with 0 whether targets are met or not: numbers of a busy machine are no fault.
@@ -47,8 +48,8 @@ impl Scale {
 }
 
 /// The rows, in the order in which they run.
-const ROWS: [&str; 9] = [
-    "guards", "hooks", "gate", "edits", "swaps", "start", "memory", "durable", "mcp",
+const ROWS: [&str; 10] = [
+    "guards", "hooks", "gate", "edits", "swaps", "load", "start", "memory", "durable", "mcp",
 ];
 
 struct Options {
@@ -124,6 +125,7 @@ fn measure(row: &str, scale: Scale) -> anyhow::Result<Vec<Line>> {
         }
         "edits" => edits::edits(scale),
         "swaps" => edits::swaps(scale),
+        "load" => on_threads(load::load(scale)),
         "start" => start::start(scale),
         "memory" => start::memory(scale),
         "durable" => on_threads(durable::durable(scale)),
