@@ -7,6 +7,7 @@ mod gate;
 mod guards;
 mod inside;
 mod live;
+mod load;
 mod mcp;
 mod report;
 mod sample;
@@ -24,7 +25,8 @@ Measures Damper beside bare baselines of the same run.
 usage: cargo xtask bench [--quick] [--row NAME]... [--json FILE]
 
   --quick      few samples, to see that everything works; the numbers mean nothing
-  --row NAME   only these: guards, each-hook, hooks, gate, edits, swaps, start, memory, durable, mcp
+  --row NAME   only these: guards, each-hook, hooks, gate, edits, swaps, load, start, memory,
+               durable, mcp
   --json FILE  write the lines as JSON too; - is stdout, instead of the table
 
 Ends with 0 whether targets are met or not: numbers of a busy machine are no fault.
@@ -48,13 +50,14 @@ impl Scale {
 }
 
 /// The rows, in the order in which they run.
-const ROWS: [&str; 10] = [
+const ROWS: [&str; 11] = [
     "guards",
     "each-hook",
     "hooks",
     "gate",
     "edits",
     "swaps",
+    "load",
     "start",
     "memory",
     "durable",
@@ -135,6 +138,7 @@ fn measure(row: &str, scale: Scale) -> anyhow::Result<Vec<Line>> {
         }
         "edits" => edits::edits(scale),
         "swaps" => edits::swaps(scale),
+        "load" => on_threads(load::load(scale)),
         "start" => start::start(scale),
         "memory" => start::memory(scale),
         "durable" => on_threads(durable::durable(scale)),

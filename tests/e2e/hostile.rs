@@ -2,13 +2,17 @@
 //! while the host, the other rows and the other calls go on.
 
 use std::{
+    fs,
     io::BufRead as _,
     path::{Path, PathBuf},
     sync::Barrier,
     thread,
 };
 
-use damper_tests::{Host, Piped, call_at, guest};
+use damper_tests::{
+    Host, Piped, call_at, guest,
+    modules::{guest_with, memory},
+};
 use damper_wasm::Runtime;
 use serde_json::{Value, json};
 
@@ -410,6 +414,49 @@ fn a_limit_above_the_hosts_ceiling_is_refused_with_its_place() {
     let reason = greedy["reason"].as_str().unwrap();
     assert!(reason.contains("default.patch.yaml:5:"), "{reason}");
     assert!(reason.contains("ceiling"), "{reason}");
+}
+
+#[test]
+fn memories_of_a_plugin_count_together_against_its_limit() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("four.wasm");
+    // 16 MiB each: none is too much by itself.
+    let four = guest_with("allow-guard", &[(); 4].map(|()| memory(256)));
+    fs::write(&path, four).unwrap();
+    let path = path.display();
+    let host = Host::with_patch(&insert(&[
+        format!("{{id: too-much, plugin: {path}}}"),
+        format!("{{id: enough, plugin: {path}, limits: {{memory: 80MiB}}}}"),
+    ]));
+    let too_much = host.row("too-much");
+    assert_eq!(too_much["state"], "failed", "{too_much}");
+    let named = "hit the memory limit of 64 MiB (raise `limits.memory` in its row)";
+    assert!(
+        too_much["reason"].as_str().unwrap().contains(named),
+        "{too_much}"
+    );
+    assert_eq!(host.row("enough")["state"], "running");
+    let report = host.bash("true");
+    assert!(text(&report).contains(named), "{report}");
+    assert!(!text(&report).contains("`enough`"), "{report}");
+}
+
+#[test]
+fn more_memories_than_a_plugin_may_have_are_refused_by_number() {
+    let folder = tempfile::tempdir().unwrap();
+    let many = folder.path().join("many.wasm");
+    fs::write(
+        &many,
+        guest_with("allow-guard", &[(); 8].map(|()| memory(1))),
+    )
+    .unwrap();
+    let row = format!("{{id: many, plugin: {}}}", many.display());
+    let host = Host::with_patch(&insert(&[row]));
+    let many = host.row("many");
+    assert_eq!(many["state"], "failed", "{many}");
+    let reason = many["reason"].as_str().unwrap();
+    assert!(reason.contains("9 Wasm linear memories"), "{reason}");
+    assert!(reason.contains("maximum of 8"), "{reason}");
 }
 
 /// More calls than may run and wait: 64 and 256.

@@ -7,6 +7,8 @@
     reason = "a test kit fails by panicking, where the test can be read"
 )]
 
+pub mod modules;
+
 use std::{
     fs,
     io::{BufRead as _, BufReader, Read as _, Write as _},

@@ -7,8 +7,8 @@ use std::{net::SocketAddr, path::PathBuf};
 use clap::{Args, Parser, Subcommand};
 
 pub(crate) use self::plugin::{
-    BuildArguments, CheckArguments, InspectArguments, KindArgument, ListArguments, NewArguments,
-    PluginCommand,
+    BindingsCommand, BuildArguments, CheckArguments, InspectArguments, KindArgument, ListArguments,
+    NewArguments, PluginCommand,
 };
 
 /// Sandboxed plugins between coding agents and your machine.

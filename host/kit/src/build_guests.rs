@@ -15,6 +15,7 @@ use sha2::{Digest, Sha256};
 use crate::{
     check::{Finding, check_imports},
     componentize::{ADAPTER, componentize, with_manifest},
+    foreign::{self, ForeignError},
     target::{TARGET, TargetError, Toolchain},
 };
 
@@ -47,6 +48,13 @@ pub enum Step {
         workspace: PathBuf,
         /// With what.
         toolchain: Toolchain,
+    },
+    /// The command of a `damper.toml` is about to run.
+    Running {
+        /// The command.
+        command: String,
+        /// Where.
+        folder: PathBuf,
     },
     /// A module is about to be made a component.
     Making {
@@ -84,6 +92,9 @@ impl fmt::Display for Step {
                 };
                 write!(f, "compiling the guests in {}{with}", workspace.display())
             }
+            Self::Running { command, folder } => {
+                write!(f, "running `{command}` in {}", folder.display())
+            }
             Self::Making { name } => write!(f, "making the component {name}"),
         }
     }
@@ -104,7 +115,7 @@ pub struct Built {
 #[derive(Debug, thiserror::Error)]
 pub enum BuildError {
     /// There is nothing to compile.
-    #[error("{} is no Cargo workspace: {source}", .workspace.display())]
+    #[error("{} has neither a `Cargo.toml` nor a `damper.toml`: {source}", .workspace.display())]
     NoWorkspace {
         /// The folder.
         workspace: PathBuf,
@@ -139,6 +150,9 @@ pub enum BuildError {
         /// What is wrong with it.
         source: anyhow::Error,
     },
+    /// A plugin with a `damper.toml` could not be built.
+    #[error(transparent)]
+    Foreign(#[from] ForeignError),
     /// A component wants what this host does not have.
     #[error("{name} would be refused by this host: {}", told(.findings))]
     Refused {
@@ -157,7 +171,8 @@ pub enum BuildError {
     },
 }
 
-/// Compiles all plugins of a Cargo workspace and puts their components into `out`.
+/// Compiles all plugins of a Cargo workspace, or the plugin of a folder with a `damper.toml`,
+/// and puts their components into `out`.
 ///
 /// Components whose modules have not changed are left alone. The same sources and the
 /// same toolchain make the same bytes. Files are replaced in one step, so that a host
@@ -171,6 +186,9 @@ pub fn build(
     out: &Path,
     progress: &mut dyn FnMut(Step),
 ) -> Result<Vec<Built>, BuildError> {
+    if workspace.join(foreign::RECIPE).is_file() {
+        return Ok(vec![put(foreign::make(workspace, progress)?, out)?]);
+    }
     let workspace = existing(workspace)?;
     let modules = compile(&workspace, progress)?;
     if modules.is_empty() {
@@ -205,6 +223,23 @@ pub fn build(
     Ok(built)
 }
 
+/// Puts a component where it belongs. It has no line in the record, which is that of a
+/// workspace: the workspace's next build into the same folder leaves it alone.
+fn put(made: foreign::Made, out: &Path) -> Result<Built, BuildError> {
+    fs::create_dir_all(out).map_err(at(out))?;
+    // The manifest was accepted, so the name is one of letters, digits and `-`.
+    let path = out.join(format!("{}.wasm", made.name));
+    let changed = !fs::read(&path).is_ok_and(|present| present == made.component);
+    if changed {
+        replace(&path, &made.component)?;
+    }
+    Ok(Built {
+        name: made.name,
+        path,
+        changed,
+    })
+}
+
 /// Imports are checked before the guest is asked for its manifest: it could not even start.
 fn make(name: &str, module: &[u8]) -> Result<Vec<u8>, BuildError> {
     let failed = |source| BuildError::Component {
@@ -212,14 +247,19 @@ fn make(name: &str, module: &[u8]) -> Result<Vec<u8>, BuildError> {
         source,
     };
     let component = componentize(module).map_err(failed)?;
-    let findings = check_imports(&component).map_err(failed)?;
-    if !findings.is_empty() {
-        return Err(BuildError::Refused {
-            name: name.to_owned(),
-            findings,
-        });
-    }
+    refuse(name, check_imports(&component).map_err(failed)?)?;
     with_manifest(&component).map_err(failed)
+}
+
+/// Refuses a component of which anything was found.
+pub(crate) fn refuse(name: &str, findings: Vec<Finding>) -> Result<(), BuildError> {
+    if findings.is_empty() {
+        return Ok(());
+    }
+    Err(BuildError::Refused {
+        name: name.to_owned(),
+        findings,
+    })
 }
 
 fn told(findings: &[Finding]) -> String {

@@ -9,7 +9,7 @@ use wit_parser::{
     InterfaceId, PackageId, Resolve, SourceMap, WorldId, WorldItem, WorldKey, decoding::DecodedWasm,
 };
 
-/// The text of the contract, as `plugin new` hands it out.
+/// The text of the contract, as `plugin new` and `plugin bindings` hand it out.
 pub(crate) static WIT: Dir<'_> = include_dir!("$CARGO_MANIFEST_DIR/../../wit");
 
 /// The contract's package.
@@ -32,20 +32,7 @@ pub(crate) struct Contract {
 impl Contract {
     /// Reads the contract that was built in.
     pub(crate) fn built_in() -> anyhow::Result<Self> {
-        let mut sources = SourceMap::new();
-        for file in WIT.files() {
-            let text = file.contents_utf8().context("is not UTF-8")?;
-            sources.push_str(&file.path().display().to_string(), text);
-        }
-        let group = sources
-            .parse()
-            .map_err(|(_sources, error)| anyhow::anyhow!("{error}"))
-            .context("the contract that is built in does not parse")?;
-        let mut resolve = Resolve::default();
-        let package = resolve
-            .push_group(group)
-            .map_err(|error| anyhow::anyhow!("{error}"))
-            .context("the contract that is built in does not resolve")?;
+        let (resolve, package) = parse()?;
         let version = resolve.packages[package].name.version.clone();
         let (imports, _none) = surface(&resolve, world(&resolve, package, "imports")?);
         let (_imports, exports) = surface(&resolve, world(&resolve, package, "plugin")?);
@@ -60,6 +47,25 @@ impl Contract {
     pub(crate) fn range(&self) -> String {
         format!("{}.x (it has {})", self.version.major, self.version)
     }
+}
+
+/// Returns the contract that was built in, as tools for WIT take it.
+pub(crate) fn parse() -> anyhow::Result<(Resolve, PackageId)> {
+    let mut sources = SourceMap::new();
+    for file in WIT.files() {
+        let text = file.contents_utf8().context("is not UTF-8")?;
+        sources.push_str(&file.path().display().to_string(), text);
+    }
+    let group = sources
+        .parse()
+        .map_err(|(_sources, error)| anyhow::anyhow!("{error}"))
+        .context("the contract that is built in does not parse")?;
+    let mut resolve = Resolve::default();
+    let package = resolve
+        .push_group(group)
+        .map_err(|error| anyhow::anyhow!("{error}"))
+        .context("the contract that is built in does not resolve")?;
+    Ok((resolve, package))
 }
 
 fn world(resolve: &Resolve, package: PackageId, name: &str) -> anyhow::Result<WorldId> {

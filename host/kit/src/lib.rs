@@ -4,6 +4,7 @@
 //! what can be told of a component without running it. Knows nothing of profiles or calls; it
 //! runs a guest only to ask it for its manifest.
 
+mod bindings;
 mod build_guests;
 mod check;
 mod scaffold;
@@ -12,11 +13,14 @@ mod told;
 mod bounded;
 mod componentize;
 mod contract;
+mod foreign;
 mod target;
 mod vendor;
 
+pub use bindings::{BindingsError, write_c, write_wit};
 pub use build_guests::{BuildError, Built, Step, build, target_folder};
 pub use check::{Finding, Report, Surface, Weight, check};
+pub use foreign::ForeignError;
 pub use scaffold::{DEFAULT_OWNER, Kind, NewError, PluginName, new_plugin};
 pub use target::{TargetError, Toolchain};
 pub use told::{Setting, asked_grants, asked_limits, hooks, settings};

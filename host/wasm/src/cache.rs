@@ -45,6 +45,16 @@ pub(crate) struct CodeCache {
     engine_id: String,
 }
 
+/// What the cache has for a component.
+pub(crate) enum Entry {
+    /// Sound code.
+    Component(Component),
+    /// Nothing, or nothing that may be trusted.
+    Absent,
+    /// Code of this host's compiler that the engine does not take, and why.
+    Unfit(String),
+}
+
 impl CodeCache {
     /// Opens the folder, making it if need be, for the owner alone.
     pub(crate) fn open(
@@ -72,23 +82,19 @@ impl CodeCache {
             .tempfile_in(&self.folder)
     }
 
-    /// Returns the compiled component if a sound entry exists.
-    pub(crate) fn load(
-        &self,
-        engine: &Engine,
-        digest: &Digest,
-    ) -> Result<Option<Component>, CacheError> {
+    /// Returns what the cache has for a component.
+    pub(crate) fn load(&self, engine: &Engine, digest: &Digest) -> Result<Entry, CacheError> {
         let path = self.path(digest);
         let file = match fs::File::open(&path) {
             Ok(file) => file,
-            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Entry::Absent),
             Err(source) => return Err(CacheError::Entry { path, source }),
         };
         match self.is_sealed(digest, &file) {
             Ok(true) => Ok(deserialize(engine, &path)),
             Ok(false) => {
                 tracing::warn!(entry = %path.display(), "code cache entry is torn, stale or foreign; compiling again");
-                Ok(None)
+                Ok(Entry::Absent)
             }
             Err(source) => Err(CacheError::Entry { path, source }),
         }
@@ -156,15 +162,16 @@ fn seal_path(entry: &Path) -> PathBuf {
     unsafe_code,
     reason = "loading compiled code is unsafe for bytes that this host did not compile"
 )]
-fn deserialize(engine: &Engine, path: &Path) -> Option<Component> {
+fn deserialize(engine: &Engine, path: &Path) -> Entry {
     // SAFETY: the seal proves that the bytes are what this host's compiler wrote. The file
     // is mapped; entries are only ever replaced by renaming, never rewritten, and the folder
     // is the owner's alone.
     match unsafe { Component::deserialize_file(engine, path) } {
-        Ok(component) => Some(component),
+        Ok(component) => Entry::Component(component),
         Err(error) => {
-            tracing::warn!(entry = %path.display(), %error, "code cache entry does not fit this engine; compiling again");
-            None
+            let why = error.root_cause().to_string();
+            tracing::warn!(entry = %path.display(), why, "code cache entry does not fit this engine");
+            Entry::Unfit(why)
         }
     }
 }

@@ -11,14 +11,15 @@ use crate::limits::Ceilings;
 /// JavaScript engine some thousands.
 pub(crate) const MAX_TABLE_ELEMENTS: usize = 100_000;
 
-/// Core modules in one component. A component that wit-component makes has four.
+/// Core modules in one component. A component that wit-component makes has four, one that
+/// componentize-qjs makes some fifteen.
 const MAX_CORE_INSTANCES: u32 = 32;
 
-/// Memories in one component. One is usual; adapters of composed components add some.
+/// Memories in one component. One is usual; componentize-qjs makes three.
 const MAX_MEMORIES: u32 = 8;
 
-/// Tables in one component. One per core module is usual.
-const MAX_TABLES: u32 = 32;
+/// Tables in one component. Two are usual.
+const MAX_TABLES: u32 = 8;
 
 /// Places beyond the calls at once, for instances that are being dropped or probed.
 const SPARE: u32 = 16;
@@ -31,6 +32,10 @@ const KEEP_RESIDENT: usize = 1 << 20;
 ///
 /// Proposals that no shipped toolchain needs are off: each is attack surface. Component
 /// model async is off with `concurrency_support`, which also makes calls cheaper.
+///
+/// Multi-memory is on: in a component made of components, what copies from one to the other
+/// is code between two memories. The pool lets a module define one memory, and a component
+/// [`MAX_MEMORIES`].
 pub(crate) fn code_config() -> Config {
     let mut config = Config::new();
     config
@@ -41,7 +46,6 @@ pub(crate) fn code_config() -> Config {
         .generate_address_map(false)
         .native_unwind_info(false)
         .wasm_features(WasmFeatures::MEMORY64, false)
-        .wasm_features(WasmFeatures::MULTI_MEMORY, false)
         .wasm_features(WasmFeatures::TAIL_CALL, false)
         .wasm_features(WasmFeatures::RELAXED_SIMD, false)
         .wasm_features(WasmFeatures::CUSTOM_PAGE_SIZES, false);
@@ -58,13 +62,16 @@ pub(crate) fn engine(ceilings: &Ceilings) -> wasmtime::Result<Engine> {
 fn pool(ceilings: &Ceilings) -> PoolingAllocationConfig {
     let places = ceilings.calls + SPARE;
     let mut pool = PoolingAllocationConfig::new();
+    // As many as all places can need: else calls of a plugin with many memories would take
+    // the places of others. What is not used is address space alone.
     pool.total_component_instances(places)
-        .total_core_instances(places * 8)
-        .total_memories(places * 2)
-        .total_tables(places * 4)
+        .total_core_instances(places * MAX_CORE_INSTANCES)
+        .total_memories(places * MAX_MEMORIES)
+        .total_tables(places * MAX_TABLES)
         .total_stacks(places)
         .max_core_instances_per_component(MAX_CORE_INSTANCES)
         .max_memories_per_component(MAX_MEMORIES)
+        .max_memories_per_module(1)
         .max_tables_per_component(MAX_TABLES)
         .table_elements(MAX_TABLE_ELEMENTS)
         .max_memory_size(usize::try_from(ceilings.memory).unwrap_or(usize::MAX));

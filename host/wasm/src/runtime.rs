@@ -27,7 +27,7 @@ use wasmtime::{
 use crate::{
     around::Around,
     bindings::damper::plugin::{clock, config, files, http, log, roster, sessions, state, types},
-    cache::{CacheError, CodeCache},
+    cache::{CacheError, CodeCache, Entry},
     compile::{CompileError, CompilerCommand},
     engine::engine,
     failure::GuestFailure,
@@ -175,8 +175,8 @@ impl Runtime {
         }
         let manifest = read_manifest(bytes)?;
         let component = match self.cache.load(&self.engine, &digest)? {
-            Some(component) => component,
-            None => {
+            Entry::Component(component) => component,
+            Entry::Absent | Entry::Unfit(_) => {
                 compiling();
                 self.compile(&digest, bytes).await?
             }
@@ -210,7 +210,7 @@ impl Runtime {
     async fn compile(&self, digest: &Digest, bytes: &[u8]) -> Result<Component, LoadError> {
         let _one_at_a_time = self.compiling.lock().await;
         // Somebody else may have compiled it while this one waited.
-        if let Some(component) = self.cache.load(&self.engine, digest)? {
+        if let Entry::Component(component) = self.cache.load(&self.engine, digest)? {
             return Ok(component);
         }
         let failed =
@@ -221,10 +221,12 @@ impl Runtime {
         self.compiler.compile(input.path(), output.path()).await?;
         self.cache.store(digest, output)?;
         match self.cache.load(&self.engine, digest)? {
-            Some(component) => Ok(component),
-            None => Err(
-                CompileError::Child("made code that this engine does not load".to_owned()).into(),
-            ),
+            Entry::Component(component) => Ok(component),
+            // It compiles, but has more instances, memories or tables than the pool gives it.
+            Entry::Unfit(why) => Err(CompileError::Refused(why).into()),
+            Entry::Absent => {
+                Err(CompileError::Child("left code that does not fit its seal".to_owned()).into())
+            }
         }
     }
 

@@ -18,6 +18,9 @@ pub(crate) enum PluginCommand {
     New(NewArguments),
     /// Build a plugin, or all of a Cargo workspace, into components
     ///
+    /// A folder with a `damper.toml` is a plugin in a language without an SDK: that file says
+    /// how it is built.
+    ///
     /// Finds or installs what compiling to WebAssembly needs, and says what it does. Each
     /// component is checked as `damper plugin check` does. Exit code 5: this host would refuse
     /// one.
@@ -44,6 +47,9 @@ pub(crate) enum PluginCommand {
         after_help = "Examples:\n  damper plugin inspect damper/approval-gate\n  damper plugin inspect target/damper/no-force.wasm --json"
     )]
     Inspect(InspectArguments),
+    /// Write what a plugin in a language without an SDK is written against
+    #[command(subcommand)]
+    Bindings(BindingsCommand),
 }
 
 #[derive(Debug, Args)]
@@ -72,7 +78,7 @@ pub(crate) enum KindArgument {
 
 #[derive(Debug, Args)]
 pub(crate) struct BuildArguments {
-    /// The Cargo package or workspace, instead of the one here
+    /// The Cargo package or workspace, or a folder with a `damper.toml`, instead of the one here
     #[arg(value_name = "FOLDER", conflicts_with = "workspace")]
     pub(crate) path: Option<PathBuf>,
     /// The same as FOLDER, for scripts
@@ -110,4 +116,24 @@ pub(crate) struct InspectArguments {
     pub(crate) plugin: String,
     #[command(flatten)]
     pub(crate) json: Json,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum BindingsCommand {
+    /// Write the contract itself, for tools that read WIT
+    Wit {
+        /// Where to put it
+        #[arg(long, default_value = "wit", value_name = "FOLDER")]
+        out: PathBuf,
+    },
+    /// Write a C header, its source and an object file with the types of a world
+    #[command(after_help = "Example:\n  damper plugin bindings c --world guard-plugin --out build")]
+    C {
+        /// The world, for instance `guard-plugin`
+        #[arg(long, value_name = "NAME")]
+        world: String,
+        /// Where to put them
+        #[arg(long, default_value = "bindings", value_name = "FOLDER")]
+        out: PathBuf,
+    },
 }

@@ -1,5 +1,6 @@
 //! `damper plugin`: what an author of plugins does, none of which needs a host.
 
+mod bindings;
 mod build;
 mod check;
 mod inspect;
@@ -19,5 +20,6 @@ pub(super) fn run(command: &PluginCommand) -> anyhow::Result<ExitCode> {
         PluginCommand::Check(arguments) => check::run(arguments),
         PluginCommand::List(arguments) => list::run(arguments),
         PluginCommand::Inspect(arguments) => inspect::run(arguments),
+        PluginCommand::Bindings(command) => bindings::run(command),
     }
 }
