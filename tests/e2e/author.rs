@@ -11,7 +11,12 @@ use std::{
 use damper_tests::{Host, Ran, guest, root};
 
 /// What the SDK has templates for at work.
-const KINDS: [(&str, &str); 2] = [("guard", "no-force"), ("tool", "word-count")];
+const KINDS: [(&str, &str); 4] = [
+    ("guard", "no-force"),
+    ("tool", "word-count"),
+    ("preset", "reader"),
+    ("persona", "colleague"),
+];
 
 /// All projects are compiled into one folder, so that the SDK is compiled once.
 fn target_folder() -> PathBuf {
