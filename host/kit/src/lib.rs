@@ -5,6 +5,7 @@
 //! runs a guest only to ask it for its manifest.
 
 mod build_guests;
+mod cases;
 mod check;
 mod scaffold;
 mod told;
@@ -16,6 +17,7 @@ mod target;
 mod vendor;
 
 pub use build_guests::{BuildError, Built, Step, build, target_folder};
+pub use cases::{CaseError, CaseResult, Difference, Line, Place, read_cases, run_case};
 pub use check::{Finding, Report, Surface, Weight, check};
 pub use scaffold::{DEFAULT_OWNER, Kind, NewError, PluginName, new_plugin};
 pub use target::{TargetError, Toolchain};
