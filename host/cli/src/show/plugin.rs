@@ -2,7 +2,7 @@
 
 use damper_kit::{CaseResult, Report, Setting, Surface, Weight};
 
-use super::{line, one_line};
+use super::{LINE, line, one_line, safe};
 use crate::commands::ListedView;
 
 /// Prints what a component is and what it asks for, then what is wrong with it.
@@ -52,7 +52,9 @@ pub(crate) fn case(case: &CaseResult) {
         millis(case.micros)
     ));
     for difference in &case.differences {
-        line(&format!("          {}", one_line(&difference.to_string())));
+        // Its values are JSON, in which nothing begins a new line.
+        let difference: String = safe(&difference.to_string()).chars().take(LINE).collect();
+        line(&format!("          {difference}"));
     }
     if !case.passed && !case.log.is_empty() {
         line(&format!("          its log: {}", one_line(&case.log)));

@@ -16,7 +16,9 @@ use crate::{
 };
 
 pub(super) fn run(arguments: &TestArguments) -> anyhow::Result<ExitCode> {
-    let mut cases = read_cases(&arguments.path.join("cases"))?;
+    let folder = arguments.path.join("cases");
+    // Relative where the project is named so, for an author reads it.
+    let mut cases = read_cases(folder.strip_prefix(".").unwrap_or(&folder))?;
     if let Some(filter) = &arguments.filter {
         cases.retain(|case| case.name.contains(filter.as_str()));
         anyhow::ensure!(!cases.is_empty(), "no case has `{filter}` in its name");
