@@ -9,6 +9,16 @@ use damper_call::{
 use damper_wasm::{Answer, Asked, Guest, GuestFailure, Runtime};
 use serde_json::{Map, Value, json};
 
+/// An answer by the keys of `expect`.
+type Words = Map<String, Value>;
+
+/// Makes [`Words`] of keys and values.
+macro_rules! words {
+    ({ $($key:literal: $value:expr),* $(,)? }) => {
+        Words::from_iter([$(($key.to_owned(), json!($value))),*])
+    };
+}
+
 /// What a guest is asked.
 pub(super) enum Asking {
     Guard(Arc<ToolCall>),
@@ -25,8 +35,7 @@ pub(super) enum Asking {
 /// What came of it.
 #[derive(Debug, Default)]
 pub(super) struct Seen {
-    /// By the keys of `expect`.
-    pub(super) values: Map<String, Value>,
+    pub(super) values: Words,
     pub(super) failure: Option<GuestFailure>,
     pub(super) micros: u64,
     pub(super) log: String,
@@ -49,15 +58,11 @@ impl Seen {
     fn of<T>(
         answer: Answer<T>,
         before: &BTreeMap<String, Value>,
-        in_words: impl FnOnce(T) -> Value,
+        in_words: impl FnOnce(T) -> Words,
     ) -> Self {
-        let value = match answer.result {
+        let mut values = match answer.result {
             Ok(value) => in_words(value),
             Err(failure) => return Self::failed(&failure, answer.micros, answer.log),
-        };
-        let mut values = match value {
-            Value::Object(values) => values,
-            _ => Map::new(),
         };
         values.insert("state".to_owned(), kept(before, answer.writes));
         values.insert("log".to_owned(), answer.log.clone().into());
@@ -87,14 +92,16 @@ pub(super) async fn ask(
             let answer = runtime.check(vec![asked], call).await.remove(0);
             Seen::of(answer, before, |verdict| of_guard(&verdict, &text))
         }
-        Asking::Tool(call) => Seen::of(runtime.run(asked, call).await, before, of_tool),
+        Asking::Tool(call) => Seen::of(runtime.run(asked, call).await, before, |output| {
+            of_tool(&output)
+        }),
         Asking::Result(answer) => Seen::of(runtime.review(asked, answer).await, before, of_result),
         Asking::Approval(question) => {
             Seen::of(runtime.route(asked, question).await, before, of_approval)
         }
         Asking::Catalogue(session, tools) => {
             let answer = runtime.withhold(asked, session, Arc::clone(tools)).await;
-            Seen::of(answer, before, |names| json!({ "withheld": names }))
+            Seen::of(answer, before, |names| words!({ "withheld": names }))
         }
         Asking::Preset(session) => {
             Seen::of(runtime.compose(asked, session).await, before, of_preset)
@@ -104,32 +111,33 @@ pub(super) async fn ask(
             Seen::of(
                 answer,
                 before,
-                |sections| json!({ "sections": by_id(&sections) }),
+                |sections| words!({ "sections": by_id(&sections) }),
             )
         }
         Asking::Session(session) => {
-            Seen::of(runtime.opened(asked, session).await, before, of_session)
+            let answer = runtime.opened(asked, session).await;
+            Seen::of(answer, before, |opening| of_session(&opening))
         }
         Asking::Message(mail) => {
             let answer = runtime.before_send(asked, mail).await;
             Seen::of(
                 answer,
                 before,
-                |delivery: Delivery| json!({ "delivery": delivery }),
+                |delivery: Delivery| words!({ "delivery": delivery }),
             )
         }
     }
 }
 
-fn of_guard(verdict: &Verdict, text: &str) -> Value {
+fn of_guard(verdict: &Verdict, text: &str) -> Words {
     let kind = verdict.kind();
     let Some(objection) = verdict.objection() else {
-        return json!({ "verdict": kind, "rules": [] });
+        return words!({ "verdict": kind, "rules": Vec::<String>::new() });
     };
     let span = objection
         .span
         .and_then(|span| text.get(span.start as usize..span.end as usize));
-    json!({
+    words!({
         "verdict": kind,
         "rules": objection.rules,
         "reason": objection.reason,
@@ -138,34 +146,34 @@ fn of_guard(verdict: &Verdict, text: &str) -> Value {
     })
 }
 
-fn of_tool(output: Output) -> Value {
+fn of_tool(output: &Output) -> Words {
     match output.is_error {
-        true => json!({ "error": output.text }),
-        false => json!({ "text": output.text, "structured": output.structured }),
+        true => words!({ "error": output.text }),
+        false => words!({ "text": output.text, "structured": output.structured }),
     }
 }
 
-fn of_result(disposition: Disposition) -> Value {
+fn of_result(disposition: Disposition) -> Words {
     match disposition {
-        Disposition::Keep => json!({ "disposition": "keep" }),
-        Disposition::Annotate(text) => json!({ "disposition": "annotate", "text": text }),
-        Disposition::Withhold(text) => json!({ "disposition": "withhold", "text": text }),
+        Disposition::Keep => words!({ "disposition": "keep" }),
+        Disposition::Annotate(text) => words!({ "disposition": "annotate", "text": text }),
+        Disposition::Withhold(text) => words!({ "disposition": "withhold", "text": text }),
     }
 }
 
-fn of_approval(whom: Whom) -> Value {
+fn of_approval(whom: Whom) -> Words {
     match whom {
-        Whom::DefaultPath => json!({ "route": "default-path" }),
-        Whom::OwnSession => json!({ "route": "own-session" }),
-        Whom::RootSession => json!({ "route": "root-session" }),
-        Whom::Nobody(reason) => json!({ "route": "nobody", "reason": reason }),
+        Whom::DefaultPath => words!({ "route": "default-path" }),
+        Whom::OwnSession => words!({ "route": "own-session" }),
+        Whom::RootSession => words!({ "route": "root-session" }),
+        Whom::Nobody(reason) => words!({ "route": "nobody", "reason": reason }),
     }
 }
 
-fn of_preset(composed: Result<Composition, String>) -> Value {
+fn of_preset(composed: Result<Composition, String>) -> Words {
     let composition = match composed {
         Ok(composition) => composition,
-        Err(why) => return json!({ "cannot_run": why }),
+        Err(why) => return words!({ "cannot_run": why }),
     };
     let role = match composition.coordinates {
         true => Role::Coordinator,
@@ -176,7 +184,7 @@ fn of_preset(composed: Result<Composition, String>) -> Value {
         .iter()
         .map(|kind| kind.name.as_str())
         .collect();
-    json!({
+    words!({
         "role": role,
         "tools": composition.tools,
         "keep": composition.keep,
@@ -185,7 +193,7 @@ fn of_preset(composed: Result<Composition, String>) -> Value {
     })
 }
 
-fn of_session(opening: Opening) -> Value {
+fn of_session(opening: &Opening) -> Words {
     let preflights: Vec<String> = opening
         .preflights
         .iter()
@@ -194,7 +202,7 @@ fn of_session(opening: Opening) -> Value {
             Preflight::Program(name) => format!("program {name}"),
         })
         .collect();
-    json!({ "notices": opening.notices, "preflights": preflights })
+    words!({ "notices": opening.notices, "preflights": preflights })
 }
 
 fn by_id(sections: &[Section]) -> Map<String, Value> {

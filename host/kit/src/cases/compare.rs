@@ -28,14 +28,11 @@ pub struct Difference {
 
 impl std::fmt::Display for Difference {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        let got = match &self.got {
-            Value::Null => "nothing".to_owned(),
-            got => got.to_string(),
+        let told = |value: &Value| match value.is_null() {
+            true => "nothing".to_owned(),
+            false => value.to_string(),
         };
-        let expected = match &self.expected {
-            Value::Null => "nothing".to_owned(),
-            expected => expected.to_string(),
-        };
+        let (expected, got) = (told(&self.expected), told(&self.got));
         write!(f, "{}: expected {expected}, got {got}", self.key)
     }
 }
