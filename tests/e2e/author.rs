@@ -11,7 +11,12 @@ use std::{
 use damper_tests::{Host, Ran, guest, root};
 
 /// What the SDK has templates for at work.
-const KINDS: [(&str, &str); 2] = [("guard", "no-force"), ("tool", "word-count")];
+const KINDS: [(&str, &str); 4] = [
+    ("guard", "no-force"),
+    ("tool", "word-count"),
+    ("preset", "reader"),
+    ("persona", "colleague"),
+];
 
 /// All projects are compiled into one folder, so that the SDK is compiled once.
 fn target_folder() -> PathBuf {
@@ -61,6 +66,10 @@ fn a_new_plugin_passes_its_test_builds_and_runs_as_it_is() {
         assert!(tested.status.success(), "{kind}: {printed}{complaint}");
         assert!(printed.contains("2 passed"), "{kind}: {printed}");
         assert!(!complaint.contains("warning"), "{kind}: {complaint}");
+
+        let cases = plugin(&host, &project, &["test", "--json"]);
+        assert_eq!(cases.code, 0, "{kind}: {cases:?}");
+        assert!(cases.json().as_array().unwrap().len() >= 2, "{cases:?}");
 
         let built = plugin(&host, &project, &["build", "--json", "--out", "out"]);
         assert_eq!(built.code, 0, "{built:?}");
@@ -130,6 +139,161 @@ fn an_author_finds_the_component_and_all_it_says() {
     assert_eq!(by_id["manifest"]["id"], "local/told");
     let missing = plugin(&host, host.work(), &["inspect", "local/gone"]);
     assert_eq!(missing.code, 6, "{missing:?}");
+}
+
+/// Returns the examples of `docs/testing-plugins.md`, a line each.
+fn documented_cases() -> Vec<String> {
+    let text = fs::read_to_string(root().join("docs/testing-plugins.md")).unwrap();
+    let is_case = |line: &&str| line.starts_with("{\"name\"");
+    text.lines().filter(is_case).map(str::to_owned).collect()
+}
+
+/// Makes the project of a plugin with every hook, without cases.
+fn every_hook(host: &Host) -> PathBuf {
+    let made = plugin(
+        host,
+        host.work(),
+        &["new", "acme/every-hook", "--kind", "tool"],
+    );
+    assert_eq!(made.code, 0, "{made:?}");
+    let project = host.work().join("every-hook");
+    let source = include_str!("author/every_hook.rs");
+    fs::write(project.join("src/lib.rs"), source).unwrap();
+    fs::remove_dir_all(project.join("cases")).unwrap();
+    project
+}
+
+#[test]
+fn the_documented_cases_pass_for_every_hook_and_wrong_ones_do_not() {
+    let _one_at_a_time = BUILDING.lock();
+    let host = Host::stopped();
+    let project = every_hook(&host);
+    let none = plugin(&host, &project, &["test"]);
+    assert_eq!(none.code, 1, "{none:?}");
+    assert!(none.stderr.contains("there are no cases"), "{none:?}");
+
+    fs::create_dir(project.join("cases")).unwrap();
+    let cases = project.join("cases/documented.jsonl");
+    fs::write(&cases, documented_cases().join("\n")).unwrap();
+    let ran = plugin(&host, &project, &["test", "--json"]);
+    assert_eq!(ran.code, 0, "{ran:?}");
+    let results = ran.json();
+    let results = results.as_array().unwrap();
+    for hook in [
+        "guard",
+        "catalogue",
+        "preset",
+        "persona",
+        "tool",
+        "message",
+        "approval",
+        "result",
+        "session",
+    ] {
+        assert!(results.iter().any(|case| case["hook"] == hook), "{hook}");
+    }
+
+    check_wrong_cases(&host, &project, &cases);
+}
+
+/// Checks that a case of each hook which expects something else fails, and says what came.
+#[track_caller]
+fn check_wrong_cases(host: &Host, project: &Path, cases: &Path) {
+    let wrong: [(&str, &str, &str); 9] = [
+        (
+            "guard",
+            r#"{"verdict": "allow"}"#,
+            r#"verdict: expected "allow", got "ask""#,
+        ),
+        ("catalogue", r#"{"withheld": []}"#, "withheld: expected []"),
+        ("preset", r#"{"kinds": []}"#, r#"kinds: expected [], got ["#),
+        (
+            "persona",
+            r#"{"sections": {"house": null}}"#,
+            "sections: expected",
+        ),
+        (
+            "tool",
+            r#"{"failure": "limit"}"#,
+            r#"failure: expected "limit", got nothing"#,
+        ),
+        (
+            "message",
+            r#"{"delivery": "interrupt-first"}"#,
+            r#"got "deliver""#,
+        ),
+        (
+            "approval",
+            r#"{"route": "root-session"}"#,
+            r#"got "nobody""#,
+        ),
+        ("result", r#"{"disposition": "annotate"}"#, r#"got "keep""#),
+        ("session", r#"{"notices": []}"#, r#"got ["welcome, "]"#),
+    ];
+    let lines = wrong.iter().map(|(hook, expect, _)| {
+        let call = match *hook {
+            "tool" => r#"{"tool": "count_bytes", "paths": ["."]}"#,
+            _ => r#"{"tool": "bash", "command": "x --force"}"#,
+        };
+        format!(
+            r#"{{"name": "wrong {hook}", "hook": "{hook}", "call": {call}, "mail": {{"text": ""}}, "expect": {expect}}}"#
+        )
+    });
+    fs::write(cases, lines.collect::<Vec<_>>().join("\n")).unwrap();
+    let ran = plugin(host, project, &["test"]);
+    assert_eq!(ran.code, 1, "{ran:?}");
+    assert!(ran.stdout.contains("0 of 9 cases passed"), "{ran:?}");
+    for (index, (hook, _, difference)) in wrong.iter().enumerate() {
+        let place = format!("cases/documented.jsonl:{}  wrong {hook}", index + 1);
+        assert!(ran.stdout.contains(&place), "{place}: {ran:?}");
+        assert!(ran.stdout.contains(difference), "{difference}: {ran:?}");
+    }
+    let one = plugin(host, project, &["test", "--filter", "wrong gu"]);
+    assert!(one.stdout.contains("0 of 1 cases passed"), "{one:?}");
+}
+
+#[test]
+fn says_where_and_why_a_case_makes_no_sense() {
+    let _one_at_a_time = BUILDING.lock();
+    let host = Host::stopped();
+    let project = every_hook(&host);
+    fs::create_dir(project.join("cases")).unwrap();
+    let call = r#""call": {"tool": "bash"}"#;
+    let table = [
+        ("{", "is no case"),
+        (r#"{"name": "x", "expects": {}}"#, "unknown field `expects`"),
+        (
+            &format!(r#"{{"name": "x", {call}, "expect": {{"verdict": "ask"}}}}"#),
+            "say which with",
+        ),
+        (
+            r#"{"name": "x", "hook": "guard", "expect": {"verdict": "ask"}}"#,
+            "needs `call`",
+        ),
+        (
+            &format!(r#"{{"name": "x", "hook": "guard", {call}, "expect": {{}}}}"#),
+            "could not fail",
+        ),
+        (
+            &format!(r#"{{"name": "x", "hook": "guard", {call}, "expect": {{"withheld": []}}}}"#),
+            "it answers `verdict`",
+        ),
+        (
+            &format!(r#"{{"name": "x", "hook": "tool", {call}, "expect": {{"text": ""}}}}"#),
+            "it has `count_bytes`",
+        ),
+        (
+            r#"{"name": "x", "hook": "preset", "files": {"../x": ""}, "expect": {"keep": []}}"#,
+            "relative to the workspace",
+        ),
+    ];
+    for (line, part) in table {
+        fs::write(project.join("cases/x.jsonl"), format!("\n{line}\n")).unwrap();
+        let ran = plugin(&host, &project, &["test"]);
+        assert_eq!(ran.code, 1, "{line}: {ran:?}");
+        assert!(ran.stderr.contains("cases/x.jsonl:2: "), "{line}: {ran:?}");
+        assert!(ran.stderr.contains(part), "{line}: {ran:?}");
+    }
 }
 
 #[test]

@@ -8,7 +8,7 @@ use clap::{Args, Parser, Subcommand};
 
 pub(crate) use self::plugin::{
     BindingsCommand, BuildArguments, CheckArguments, InspectArguments, KindArgument, ListArguments,
-    NewArguments, PluginCommand,
+    NewArguments, PluginCommand, TestArguments,
 };
 
 /// Sandboxed plugins between coding agents and your machine.
@@ -67,7 +67,7 @@ pub(crate) enum Command {
         after_help = "Examples:\n  damper modes\n  damper modes --json\n  damper mcp --mode plan"
     )]
     Modes(Json),
-    /// Begin, build, check and look at plugins
+    /// Begin, build, test, check and look at plugins
     #[command(subcommand)]
     Plugin(PluginCommand),
 }

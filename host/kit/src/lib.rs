@@ -6,6 +6,7 @@
 
 mod bindings;
 mod build_guests;
+mod cases;
 mod check;
 mod scaffold;
 mod told;
@@ -19,6 +20,7 @@ mod vendor;
 
 pub use bindings::{BindingsError, write_c, write_wit};
 pub use build_guests::{BuildError, Built, Step, build, target_folder};
+pub use cases::{CaseError, CaseResult, Difference, Line, Place, read_cases, run_case};
 pub use check::{Finding, Report, Surface, Weight, check};
 pub use foreign::ForeignError;
 pub use scaffold::{DEFAULT_OWNER, Kind, NewError, PluginName, new_plugin};

@@ -1,10 +1,12 @@
 //! The manifest: what a component says about itself, readable without running it.
 
+use std::time::Duration;
+
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 use wasmparser::{Encoding, Parser, Payload};
 
-use crate::grants::Grants;
+use crate::{grants::Grants, limits::Limits};
 
 /// The version of the contract in `wit/` that this host speaks.
 pub const API_VERSION: &str = "1.0.0";
@@ -115,6 +117,48 @@ pub struct AskedLimits {
     pub host_calls: Option<u64>,
     /// Bytes that are kept for a session.
     pub state_bytes: Option<u64>,
+}
+
+/// The most that a manifest can ask for itself; a row may give more.
+const MOST: Limits = Limits {
+    memory: 256 << 20,
+    guest_time: Duration::from_secs(60),
+    wall_time: Duration::from_secs(120),
+    answer: 1 << 20,
+    log: 1 << 20,
+    host_calls: 100_000,
+    arguments: 1 << 20,
+    state: 16 << 20,
+};
+
+impl AskedLimits {
+    /// Returns the limits that count where a row says nothing: what is asked for, within
+    /// bounds, else the defaults.
+    pub fn bounded(&self, defaults: &Limits) -> Limits {
+        let millis = |asked: Option<u64>| asked.map(Duration::from_millis);
+        Limits {
+            memory: pick(self.memory_bytes, MOST.memory, defaults.memory),
+            guest_time: pick(
+                millis(self.guest_time_ms),
+                MOST.guest_time,
+                defaults.guest_time,
+            ),
+            wall_time: pick(
+                millis(self.wall_time_ms),
+                MOST.wall_time,
+                defaults.wall_time,
+            ),
+            answer: pick(self.answer_bytes, MOST.answer, defaults.answer),
+            log: pick(self.log_bytes, MOST.log, defaults.log),
+            host_calls: pick(self.host_calls, MOST.host_calls, defaults.host_calls),
+            arguments: defaults.arguments,
+            state: pick(self.state_bytes, MOST.state, defaults.state),
+        }
+    }
+}
+
+fn pick<T: Ord>(asked: Option<T>, most: T, default: T) -> T {
+    asked.map_or(default, |asked| asked.min(most))
 }
 
 /// Why a file has no usable manifest.
@@ -292,6 +336,25 @@ mod tests {
     fn manifest() -> Vec<u8> {
         br#"{"id":"a/b","version":"0.1.0","description":"d","api":"1.0.0","hooks":["guard"]}"#
             .to_vec()
+    }
+
+    #[test]
+    fn a_plugin_gets_what_it_asks_for_within_bounds_else_the_default() {
+        let table = [
+            (None, Limits::HOOK.memory),
+            (Some(1), 1),
+            (Some(MOST.memory), MOST.memory),
+            (Some(u64::MAX), MOST.memory),
+        ];
+        for (memory_bytes, expected) in table {
+            let asked = AskedLimits {
+                memory_bytes,
+                ..AskedLimits::default()
+            };
+            let bounded = asked.bounded(&Limits::HOOK);
+            assert_eq!(bounded.memory, expected, "{memory_bytes:?}");
+            assert_eq!(bounded.guest_time, Limits::HOOK.guest_time);
+        }
     }
 
     #[test]

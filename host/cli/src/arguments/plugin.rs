@@ -28,6 +28,15 @@ pub(crate) enum PluginCommand {
         after_help = "Examples:\n  damper plugin build\n  damper plugin build ~/plugins/no-force\n  damper plugin build --out ~/.local/share/damper/plugins/local\n\nWithout --out the components are in target/damper of the project."
     )]
     Build(BuildArguments),
+    /// Build a plugin and run its case files in the sandbox that the host has
+    ///
+    /// A case is one line of `cases/*.jsonl`: what is asked, what is around, what is expected.
+    /// No host is started. Exit codes: 0 all cases passed, 1 one did not, 5 this host would
+    /// refuse the plugin.
+    #[command(
+        after_help = "Examples:\n  damper plugin test\n  damper plugin test ~/plugins/no-force --filter push\n  damper plugin test --json\n\nA case:\n  {\"name\": \"asks\", \"call\": {\"tool\": \"bash\", \"command\": \"git push --force\"}, \"expect\": {\"verdict\": \"ask\"}}"
+    )]
+    Test(TestArguments),
     /// Tell whether this host would take components, without running or compiling them
     ///
     /// Looks at exports, imports and the manifest, and tells everything that is wrong at once,
@@ -87,6 +96,18 @@ pub(crate) struct BuildArguments {
     /// Where to put the components, instead of target/damper of the project
     #[arg(long, value_name = "FOLDER")]
     pub(crate) out: Option<PathBuf>,
+    #[command(flatten)]
+    pub(crate) json: Json,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct TestArguments {
+    /// The plugin's Cargo package, instead of the one here
+    #[arg(value_name = "FOLDER", default_value = ".")]
+    pub(crate) path: PathBuf,
+    /// Run only cases with this text in their name
+    #[arg(long, value_name = "TEXT")]
+    pub(crate) filter: Option<String>,
     #[command(flatten)]
     pub(crate) json: Json,
 }

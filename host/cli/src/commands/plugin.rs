@@ -6,6 +6,7 @@ mod check;
 mod inspect;
 mod list;
 mod new;
+mod test;
 
 pub(crate) use self::list::ListedView;
 
@@ -17,6 +18,7 @@ pub(super) fn run(command: &PluginCommand) -> anyhow::Result<ExitCode> {
     match command {
         PluginCommand::New(arguments) => new::run(arguments),
         PluginCommand::Build(arguments) => build::run(arguments),
+        PluginCommand::Test(arguments) => test::run(arguments),
         PluginCommand::Check(arguments) => check::run(arguments),
         PluginCommand::List(arguments) => list::run(arguments),
         PluginCommand::Inspect(arguments) => inspect::run(arguments),

@@ -1,8 +1,8 @@
 //! Plugins, as people see them. What a plugin says of itself cannot look like a line of ours.
 
-use damper_kit::{Report, Setting, Surface, Weight};
+use damper_kit::{CaseResult, Report, Setting, Surface, Weight};
 
-use super::{line, one_line};
+use super::{LINE, line, one_line, safe};
 use crate::commands::ListedView;
 
 /// Prints what a component is and what it asks for, then what is wrong with it.
@@ -40,6 +40,30 @@ fn findings(report: &Report) {
         field(word, &finding.what);
         field("", &format!("-> {}", finding.way_out));
     }
+}
+
+/// Prints what became of a case, and of one that failed all that was not as expected.
+pub(crate) fn case(case: &CaseResult) {
+    let word = if case.passed { "ok" } else { "FAILED" };
+    line(&format!(
+        "{word:<7} {}  {}  ({})",
+        case.place,
+        one_line(&case.name),
+        millis(case.micros)
+    ));
+    for difference in &case.differences {
+        // Its values are JSON, in which nothing begins a new line.
+        let difference: String = safe(&difference.to_string()).chars().take(LINE).collect();
+        line(&format!("          {difference}"));
+    }
+    if !case.passed && !case.log.is_empty() {
+        line(&format!("          its log: {}", one_line(&case.log)));
+    }
+}
+
+/// Returns a time as people read it.
+pub(crate) fn millis(micros: u64) -> String {
+    format!("{}.{} ms", micros / 1_000, micros % 1_000 / 100)
 }
 
 /// Prints all that a plugin says about itself.

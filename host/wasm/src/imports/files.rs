@@ -117,6 +117,9 @@ impl Reach {
         let inside = resolved
             .strip_prefix(&place)
             .map_err(|_outside| FileError::NotGranted)?;
+        if inside.as_os_str().is_empty() {
+            return Err(FileError::InvalidPath("not a regular file".to_owned()));
+        }
         // Whoever changes the path meanwhile cannot lead the opening out of the place.
         let place = Dir::open_ambient_dir(&place, ambient_authority())?;
         let mut options = OpenOptions::new();
@@ -323,7 +326,7 @@ mod tests {
             assert_eq!(piece.bytes, expected.as_bytes(), "{path} {offset}");
             assert_eq!(piece.size, 5);
         }
-        for path in ["sub", "pipe"] {
+        for path in ["", "sub", "pipe"] {
             let error = place.reach.read(&place.root.join(path), 0, 1).unwrap_err();
             assert!(
                 matches!(error, FileError::InvalidPath(_)),

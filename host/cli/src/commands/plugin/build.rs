@@ -74,7 +74,7 @@ pub(super) fn run(arguments: &BuildArguments) -> anyhow::Result<ExitCode> {
 }
 
 /// Relative where the project is named so, for an author reads it.
-fn default_out(workspace: &Path) -> PathBuf {
+pub(super) fn default_out(workspace: &Path) -> PathBuf {
     let target = target_folder(workspace).join("damper");
     match target.strip_prefix(".") {
         Ok(short) => short.to_owned(),

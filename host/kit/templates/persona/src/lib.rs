@@ -1,4 +1,4 @@
-//! Adds a house style to the prompt of every session that its row covers.
+//! Says who the agent is, in the prompt of every session that its row covers.
 
 use damper_guest::{Persona, Section, Session, export_persona};
 use schemars::JsonSchema;
@@ -31,12 +31,14 @@ impl Persona for {{Type}} {
 
     /// The same session gets the same text: prompts are cached by their beginning.
     fn sections(&self, _session: &Session) -> Vec<Section> {
-        // A section with the id of an earlier one takes its place; a new id adds to the end.
-        vec![Section::new(
-            "{{name}}",
-            format!("Answer in {}, briefly.", self.config.language),
-        )]
+        // `persona` is what modes call their own word on it, and this takes its place. A new id
+        // would add to the end, and an empty text would remove the section.
+        vec![Section::new("persona", persona(&self.config.language))]
     }
+}
+
+fn persona(language: &str) -> String {
+    format!("You are a careful colleague. You answer in {language}, briefly.")
 }
 
 export_persona!({{Type}});
@@ -52,13 +54,14 @@ mod tests {
 
     #[test]
     fn speaks_the_language_of_its_row() {
-        let expected = Section::new("{{name}}", "Answer in Dutch, briefly.");
+        let expected = Section::new("persona", persona("Dutch"));
         assert_eq!(sections(r#"{"language": "Dutch"}"#), [expected]);
     }
 
     #[test]
-    fn speaks_english_by_itself() {
-        let expected = Section::new("{{name}}", "Answer in English, briefly.");
-        assert_eq!(sections("{}"), [expected]);
+    fn replaces_the_persona_of_the_mode() {
+        let sections = sections("{}");
+        assert_eq!(sections[0].id, "persona");
+        assert!(sections[0].text.contains("in English"));
     }
 }

@@ -1,8 +1,6 @@
 //! A mode that reads and answers, and changes nothing.
 
-use damper_guest::{
-    ComposeError, Composition, Description, Preset, Session, export_preset,
-};
+use damper_guest::{CannotRun, Composition, Description, Preset, Session, export_preset};
 use schemars::JsonSchema;
 use serde::Deserialize;
 
@@ -19,7 +17,7 @@ fn default_tools() -> Vec<String> {
     ["read", "grep", "glob"].map(str::to_owned).into()
 }
 
-/// Who the agent is in this mode: the first section of its prompt.
+/// Who the agent is in this mode: the section of its prompt that personas may replace.
 const PERSONA: &str = "You read code and answer questions about it. You change nothing.";
 
 pub struct {{Type}} {
@@ -44,11 +42,11 @@ impl Preset for {{Type}} {
     }
 
     /// Asked once, when a session is bound to the mode.
-    fn compose(&self, _session: &Session) -> Result<Composition, ComposeError> {
+    fn compose(&self, _session: &Session) -> Result<Composition, CannotRun> {
         // `solo` works alone; `only` names every tool it has, so that one which is added to the
         // profile later is not in this mode by accident.
         Ok(Composition::solo()
-            .only(self.config.tools.iter().map(String::as_str))
+            .only(self.config.tools.clone())
             .section("persona", PERSONA))
     }
 }
@@ -66,8 +64,10 @@ mod tests {
     #[test]
     fn has_the_tools_of_its_row() {
         let composed = preset(r#"{"tools": ["read"]}"#).compose(&Session::new());
-        let expected = Composition::solo().only(["read"]).section("persona", PERSONA);
-        assert_eq!(composed.expect("it composes"), expected);
+        let expected = Composition::solo()
+            .only(["read"])
+            .section("persona", PERSONA);
+        assert_eq!(composed, Ok(expected));
     }
 
     #[test]
