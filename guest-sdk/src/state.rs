@@ -86,7 +86,7 @@ pub fn keys() -> Result<Vec<String>, StateError> {
     host::state_keys()
 }
 
-/// Reads a value that [`write`] or [`update`] wrote, if there is one.
+/// Reads a value that [`write()`] or [`update`] wrote, if there is one.
 ///
 /// # Errors
 ///

@@ -26,7 +26,7 @@ pub(crate) const DESTRUCTIVE: &str = "rm -rf build";
 pub(crate) struct Inside {
     pub(crate) runtime: Arc<Runtime>,
     pub(crate) dispatcher: Dispatcher,
-    session: Arc<Session>,
+    pub(crate) session: Arc<Session>,
     /// Deleted with this.
     _folder: TempDir,
 }

@@ -1,6 +1,7 @@
 //! Measures Damper beside what one would otherwise use, in one run, in small slices by turns.
 
 mod durable;
+mod each_hook;
 mod edits;
 mod gate;
 mod guards;
@@ -24,7 +25,8 @@ Measures Damper beside bare baselines of the same run.
 usage: cargo xtask bench [--quick] [--row NAME]... [--json FILE]
 
   --quick      few samples, to see that everything works; the numbers mean nothing
-  --row NAME   only these: guards, hooks, gate, edits, swaps, load, start, memory, durable, mcp
+  --row NAME   only these: guards, each-hook, hooks, gate, edits, swaps, load, start, memory,
+               durable, mcp
   --json FILE  write the lines as JSON too; - is stdout, instead of the table
 
 Ends with 0 whether targets are met or not: numbers of a busy machine are no fault.
@@ -48,8 +50,18 @@ impl Scale {
 }
 
 /// The rows, in the order in which they run.
-const ROWS: [&str; 10] = [
-    "guards", "hooks", "gate", "edits", "swaps", "load", "start", "memory", "durable", "mcp",
+const ROWS: [&str; 11] = [
+    "guards",
+    "each-hook",
+    "hooks",
+    "gate",
+    "edits",
+    "swaps",
+    "load",
+    "start",
+    "memory",
+    "durable",
+    "mcp",
 ];
 
 struct Options {
@@ -117,6 +129,7 @@ fn run(options: &Options) -> anyhow::Result<()> {
 fn measure(row: &str, scale: Scale) -> anyhow::Result<Vec<Line>> {
     match row {
         "guards" => on_threads(guards::one_and_all(scale)),
+        "each-hook" => on_threads(each_hook::alone(scale)),
         "hooks" => on_threads(guards::beside_hooks(scale)),
         "gate" => {
             let mut lines = on_threads(gate::on_the_case_files(scale))?;

@@ -14,7 +14,16 @@ fn the_bench_measures_every_row_and_loses_no_call() {
     assert!(ran.status.success(), "{ran:?}");
     let lines: Vec<Value> = serde_json::from_slice(&ran.stdout).unwrap();
     for row in [
-        "guards", "hooks", "gate", "edits", "swaps", "start", "memory", "durable", "mcp",
+        "guards",
+        "each-hook",
+        "hooks",
+        "gate",
+        "edits",
+        "swaps",
+        "start",
+        "memory",
+        "durable",
+        "mcp",
     ] {
         assert!(lines.iter().any(|line| line["row"] == row), "no `{row}`");
     }

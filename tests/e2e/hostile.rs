@@ -523,11 +523,11 @@ fn a_guard_that_denies_wins_over_one_that_fails() {
 fn a_tool_that_never_ends_is_timed_out_and_its_plugin_goes_on() {
     let table = [
         (
-            "guest_time: 400ms",
+            "guest_time: 400ms, host_calls: 1000000",
             "hit the guest time limit of 400 ms (raise `limits.guest_time` in its row)",
         ),
         (
-            "guest_time: 1m, wall_time: 1s",
+            "guest_time: 1m, wall_time: 1s, host_calls: 1000000",
             "hit the wall time limit of 1 s (raise `limits.wall_time` in its row)",
         ),
     ];

@@ -205,6 +205,26 @@ fn functions_of(interface: &str) -> Vec<String> {
 }
 
 #[test]
+fn nothing_blocks_a_thread_of_the_host_on_a_future() {
+    // Where a process begins, and where the author's command asks its own component.
+    let may = [
+        "cli/src/commands.rs",
+        "cli/src/commands/serve.rs",
+        "wasm/src/hooks/describe.rs",
+    ];
+    for (file, text) in texts_below("host", "rs") {
+        let file = file.display().to_string();
+        let is_allowed = file.contains("kit/src")
+            || !file.contains("/src/")
+            || may.iter().any(|may| file.ends_with(may));
+        assert!(
+            is_allowed || !text.contains("block_on("),
+            "{file} blocks a thread"
+        );
+    }
+}
+
+#[test]
 fn each_item_of_the_contract_is_explained() {
     for (file, text) in texts_below("wit", "wit") {
         let mut is_explained = false;

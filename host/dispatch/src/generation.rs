@@ -36,7 +36,7 @@ pub struct InstalledRow {
     pub running: Running,
     /// The digest of the component that the profile names now, if it can be read.
     pub on_disk: Option<Digest>,
-    /// The hooks in the manifest of that component, if it can be read.
+    /// The hooks in the manifest of that component, if the row failed and it can be read.
     pub declared: Option<Vec<Hook>>,
     /// What it did so far.
     pub counters: Arc<RowCounters>,

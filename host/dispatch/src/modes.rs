@@ -1,7 +1,7 @@
 //! Modes: which there are, and whether a session can run in them.
 
 use damper_call::{Composition, ModeDescription};
-use damper_wasm::{Hook, Mode};
+use damper_wasm::{GuestFailure, Hook, Mode};
 
 use crate::{
     Running,
@@ -15,6 +15,8 @@ pub struct LoadedMode {
     pub description: Result<ModeDescription, String>,
     /// How a session of it would be composed, or why none can be.
     pub composition: Result<Composition, String>,
+    /// What went wrong meanwhile, each with the hook that was asked.
+    pub failures: Vec<(&'static str, GuestFailure)>,
 }
 
 /// A mode as people see it.

@@ -8,11 +8,12 @@ mod limits;
 use std::{collections::HashMap, path::PathBuf, sync::Arc};
 
 use damper_call::{Digest, Door, ModeBinding, Role, RowId, Session, SessionId, ToolDefinition};
-use damper_journal::{Change, RowResult};
+use damper_journal::{Change, GuestFailed, RowResult};
 use damper_profile::{Composition, Folder, PluginRef, Row, RowKind, Tools};
 use damper_tools::NativeTool;
 use damper_wasm::{
-    FileGrant, FileGrants, Grants, Guest, Hook, Limits, Plugin, Runtime, read_manifest,
+    FileGrant, FileGrants, Grants, Guest, GuestFailure, Hook, Limits, Plugin, Runtime,
+    read_manifest,
 };
 
 use crate::{
@@ -68,6 +69,8 @@ pub struct Prepared {
     pub generation: Generation,
     /// One result a row, removed ones included.
     pub results: Vec<RowResult>,
+    /// What plugins failed at that did not cost them their row, to be journalled.
+    pub failures: Vec<GuestFailed>,
 }
 
 /// Prepares the generation that follows `previous`. Never fails: a row that cannot be had as
@@ -88,8 +91,12 @@ pub async fn prepare(
     };
     let mut rows = Vec::new();
     let mut results = Vec::new();
+    let mut failures = Vec::new();
     for row in &composition.rows {
         let (installed, result) = preparation.row(row).await;
+        if matches!(result.change, Change::Installed | Change::Updated) {
+            failures.extend(installed.mode_failures());
+        }
         rows.push(installed);
         results.push(result);
     }
@@ -117,6 +124,7 @@ pub async fn prepare(
     Prepared {
         generation,
         results,
+        failures,
     }
 }
 
@@ -206,13 +214,14 @@ impl Preparation<'_> {
         running: Running,
         on_disk: Option<Digest>,
     ) -> (Arc<InstalledRow>, RowResult) {
+        let declared = self.declared(row, &state);
         let installed = InstalledRow {
             id: row.id.clone(),
             row: row.clone(),
             state,
             running,
             on_disk,
-            declared: self.declared(row),
+            declared,
             counters: before.map_or_else(Arc::default, |before| Arc::clone(&before.counters)),
         };
         let change = match before {
@@ -243,13 +252,14 @@ impl Preparation<'_> {
             Running::Native(_) | Running::Plugin(_) => RowState::LastGood(why.clone()),
         };
         let known = before.is_some_and(|before| before.state == state);
+        let declared = self.declared(row, &state);
         let installed = InstalledRow {
             id: row.id.clone(),
             row: good_row,
             state,
             running,
             on_disk,
-            declared: self.declared(row),
+            declared,
             counters: before.map_or_else(
                 || Arc::new(RowCounters::default()),
                 |before| Arc::clone(&before.counters),
@@ -306,9 +316,10 @@ impl Preparation<'_> {
         Some(refused.to_string())
     }
 
-    /// Returns the hooks that the component on the disk says it has, whether it loads or not.
-    fn declared(&self, row: &Row) -> Option<Vec<Hook>> {
-        let RowKind::Plugin(plugin) = &row.kind else {
+    /// Returns the hooks that the component of a failed row says it has. A row that runs says so
+    /// itself.
+    fn declared(&self, row: &Row, state: &RowState) -> Option<Vec<Hook>> {
+        let (RowKind::Plugin(plugin), RowState::Failed(_)) = (&row.kind, state) else {
             return None;
         };
         let captured = self.components.0.get(plugin)?.as_ref().ok()?;
@@ -347,6 +358,27 @@ impl Preparation<'_> {
 }
 
 impl InstalledRow {
+    /// Counts what a preset failed at when it was loaded, and returns the records of it.
+    fn mode_failures(&self) -> Vec<GuestFailed> {
+        let Some(loaded) = self.plugin(Hook::Preset) else {
+            return Vec::new();
+        };
+        let failures = loaded.mode.iter().flat_map(|mode| &mode.failures);
+        let records = failures.map(|(hook, failure)| {
+            self.counters.failed(failure);
+            GuestFailed {
+                row: self.id.clone(),
+                plugin: loaded.plugin.manifest.id.clone(),
+                digest: loaded.plugin.digest,
+                hook: (*hook).to_owned(),
+                failure: failure.to_string(),
+                input_digest: Runtime::digest(loaded.hook.settings.as_bytes()),
+                call: None,
+            }
+        });
+        records.collect()
+    }
+
     /// Returns the digest of what runs.
     pub fn digest(&self) -> Option<Digest> {
         match &self.running {
@@ -459,21 +491,30 @@ async fn load(runtime: &Runtime, row: &Row, captured: &Captured) -> Result<Loade
 
 /// Asks a preset what its mode is, and tries whether a session could be composed. What goes
 /// wrong makes the mode one that cannot run, and no less of the row.
-async fn mode(runtime: &Runtime, row: &Row, hook: &Arc<Guest>) -> LoadedMode {
-    let failed = |failure: damper_wasm::GuestFailure| {
-        let plugin = &hook.plugin.manifest.id;
-        format!("the plugin `{plugin}` {failure}")
+async fn mode(runtime: &Runtime, row: &Row, guest: &Arc<Guest>) -> LoadedMode {
+    let mut failures = Vec::new();
+    let mut failed = |hook, failure: GuestFailure| {
+        let plugin = &guest.plugin.manifest.id;
+        let why = format!("the plugin `{plugin}` {failure}");
+        failures.push((hook, failure));
+        why
     };
-    let description = runtime.describe_mode(hook).await.result.map_err(failed);
+    let described = runtime.describe_mode(guest).await.result;
+    let description = described.map_err(|failure| failed("preset.describe", failure));
     let mut trial = Session::external(SessionId::unique(), Door::Cli, None, PathBuf::from("/"));
     trial.mode = ModeBinding::Bound(row.id.to_string());
     trial.role = Role::Solo;
     let composed = runtime
-        .compose(Arc::clone(hook).into(), &Arc::new(trial))
-        .await;
+        .compose(Arc::clone(guest).into(), &Arc::new(trial))
+        .await
+        .result;
+    let composition = composed
+        .map_err(|failure| failed("preset.compose", failure))
+        .flatten();
     LoadedMode {
         description,
-        composition: composed.result.map_err(failed).flatten(),
+        composition,
+        failures,
     }
 }
 

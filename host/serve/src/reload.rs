@@ -10,7 +10,7 @@ use std::{
 };
 
 use damper_dispatch::{Components, Dispatcher, Fallback, prepare};
-use damper_journal::{Change, Durability, ProfileApplied, RowResult, host_stream, now_ms};
+use damper_journal::{Change, Durability, Event, ProfileApplied, RowResult, host_stream, now_ms};
 use damper_profile::{Composition, ProfileError, RowKind, Source, compose};
 use damper_wasm::Runtime;
 use serde::{Deserialize, Serialize};
@@ -219,6 +219,9 @@ impl Reloader {
         for note in &prepared.generation.notes {
             tracing::warn!("{note}");
         }
+        for failure in prepared.failures {
+            self.journal(failure).await;
+        }
         let is_new = previous.number == 0
             || previous.notify != prepared.generation.notify
             || prepared
@@ -292,14 +295,19 @@ impl Reloader {
                     .map(|problem| problem.text.clone())
                     .collect(),
             };
-            if let Err(error) = self
-                .dispatcher
-                .journal()
-                .append(&host_stream(), applied, Durability::Process)
-                .await
-            {
-                tracing::error!(%error, "cannot journal an edit of the profile");
-            }
+            self.journal(applied).await;
+        }
+    }
+
+    /// Records what belongs to no session. The edit counts even if that fails: calls are denied
+    /// at their own records then.
+    async fn journal(&self, event: impl Into<Event>) {
+        let journal = self.dispatcher.journal();
+        if let Err(error) = journal
+            .append(&host_stream(), event, Durability::Process)
+            .await
+        {
+            tracing::error!(%error, "cannot journal an edit of the profile");
         }
     }
 

@@ -142,7 +142,10 @@ fn each_grant_is_read_and_shown() {
     assert_eq!(flags, [true; 4]);
     let profile = composed(&[&format!("- {{id: gate, grants: {text}}}")]);
     let shown = profile.show();
-    assert!(shown.contains("grants: {files: {metadata: [workspace], read: [/a]}"), "{shown}");
+    assert!(
+        shown.contains("grants: {files: {metadata: [workspace], read: [/a]}"),
+        "{shown}"
+    );
     for flag in ["clock", "random", "sessions", "roster"] {
         assert!(shown.contains(&format!("{flag}: true")), "{shown}");
     }
@@ -270,7 +273,9 @@ fn wrong_names_are_answered_with_the_nearest_right_one() {
     );
     check(
         "- {id: gate, grants: {net: [x]}}",
-        &["q.yaml:1:23: `grants` has no key `net`; it has files, http, clock, random, sessions, roster"],
+        &[
+            "q.yaml:1:23: `grants` has no key `net`; it has files, http, clock, random, sessions, roster",
+        ],
     );
     check(
         "- {id: gate, grants: {files: {metadata: [worksapce]}}}",

@@ -70,11 +70,21 @@ fn schema_and_reader_refuse_the_same() {
 }
 
 #[test]
-fn the_shipped_profile_has_its_three_rows() {
+fn the_shipped_profile_has_its_rows() {
     let source = Source::at(Path::new("share/default.yaml"), DEFAULT.as_bytes());
     let composition = compose(&source, &[]).unwrap();
     let ids: Vec<&str> = composition.rows.iter().map(|row| row.id.as_str()).collect();
-    assert_eq!(ids, ["files-and-shell", "approval-gate", "file-info"]);
+    let expected = [
+        "files-and-shell",
+        "approval-gate",
+        "file-info",
+        "solo",
+        "plan",
+        "multitask",
+        "coordinator-guard",
+        "worker-persona",
+    ];
+    assert_eq!(ids, expected);
     let tools = ["read", "grep", "bash"].map(str::to_owned).to_vec();
     assert_eq!(
         composition.rows[0].kind,
