@@ -12,7 +12,7 @@ use crate::limits::Ceilings;
 pub(crate) const MAX_TABLE_ELEMENTS: usize = 100_000;
 
 /// Core modules in one component. A component that wit-component makes has four, one that
-/// componentize-qjs makes some fifteen.
+/// componentize-qjs makes over ten.
 const MAX_CORE_INSTANCES: u32 = 32;
 
 /// Memories in one component. One is usual; componentize-qjs makes three.
