@@ -7,8 +7,8 @@ use std::{net::SocketAddr, path::PathBuf};
 use clap::{Args, Parser, Subcommand};
 
 pub(crate) use self::plugin::{
-    BindingsCommand, BuildArguments, CheckArguments, InspectArguments, KindArgument, ListArguments,
-    NewArguments, PluginCommand, TestArguments,
+    BindingsCommand, BuildArguments, CheckArguments, DevArguments, InspectArguments, KindArgument,
+    ListArguments, NewArguments, PluginCommand, TestArguments,
 };
 
 /// Sandboxed plugins between coding agents and your machine.

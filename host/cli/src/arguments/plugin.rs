@@ -37,6 +37,15 @@ pub(crate) enum PluginCommand {
         after_help = "Examples:\n  damper plugin test\n  damper plugin test ~/plugins/no-force --filter push\n  damper plugin test --json\n\nA case:\n  {\"name\": \"asks\", \"call\": {\"tool\": \"bash\", \"command\": \"git push --force\"}, \"expect\": {\"verdict\": \"ask\"}}"
     )]
     Test(TestArguments),
+    /// Run a plugin in the host, and build it again whenever its sources change
+    ///
+    /// Adds a row to your patch, after showing what it is granted, and tells the row's state and
+    /// what the plugin says. A build that fails leaves the one that runs. Starts a host if none
+    /// runs. Ends with Ctrl-C.
+    #[command(
+        after_help = "Examples:\n  damper plugin dev\n  damper plugin dev ~/plugins/no-force --row my-guard\n  damper plugin dev --yes --remove"
+    )]
+    Dev(DevArguments),
     /// Tell whether this host would take components, without running or compiling them
     ///
     /// Looks at exports, imports and the manifest, and tells everything that is wrong at once,
@@ -110,6 +119,22 @@ pub(crate) struct TestArguments {
     pub(crate) filter: Option<String>,
     #[command(flatten)]
     pub(crate) json: Json,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct DevArguments {
+    /// The plugin's Cargo package, instead of the one here
+    #[arg(value_name = "FOLDER", default_value = ".")]
+    pub(crate) path: PathBuf,
+    /// The row's id, instead of the plugin's name
+    #[arg(long, value_name = "ID")]
+    pub(crate) row: Option<String>,
+    /// Agree to what the plugin asks to be granted
+    #[arg(long)]
+    pub(crate) yes: bool,
+    /// Take the row out again at the end
+    #[arg(long)]
+    pub(crate) remove: bool,
 }
 
 #[derive(Debug, Args)]

@@ -1,8 +1,9 @@
-//! `damper plugin`: what an author of plugins does, none of which needs a host.
+//! `damper plugin`: what an author of plugins does. Only `dev` needs a host.
 
 mod bindings;
 mod build;
 mod check;
+mod dev;
 mod inspect;
 mod list;
 mod new;
@@ -19,6 +20,7 @@ pub(super) fn run(command: &PluginCommand) -> anyhow::Result<ExitCode> {
         PluginCommand::New(arguments) => new::run(arguments),
         PluginCommand::Build(arguments) => build::run(arguments),
         PluginCommand::Test(arguments) => test::run(arguments),
+        PluginCommand::Dev(arguments) => dev::run(arguments),
         PluginCommand::Check(arguments) => check::run(arguments),
         PluginCommand::List(arguments) => list::run(arguments),
         PluginCommand::Inspect(arguments) => inspect::run(arguments),

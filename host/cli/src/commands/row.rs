@@ -98,7 +98,7 @@ async fn switch(arguments: RowArguments, disabled: bool) -> anyhow::Result<ExitC
     Ok(ExitCode::from(exit::OK))
 }
 
-fn read(patch: &Path) -> anyhow::Result<String> {
+pub(super) fn read(patch: &Path) -> anyhow::Result<String> {
     match fs::read_to_string(patch) {
         Ok(text) => Ok(text),
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(String::new()),
@@ -107,7 +107,7 @@ fn read(patch: &Path) -> anyhow::Result<String> {
 }
 
 /// Replaces the patch in one step, through the link if it is one.
-fn write(patch: &Path, text: &str) -> anyhow::Result<()> {
+pub(super) fn write(patch: &Path, text: &str) -> anyhow::Result<()> {
     let target = fs::canonicalize(patch).unwrap_or_else(|_absent| patch.to_owned());
     let failed = || format!("cannot write `{}`", target.display());
     let folder = target.parent().with_context(failed)?;
