@@ -3,12 +3,13 @@
 
 use std::{
     fs,
+    io::BufRead as _,
     path::{Path, PathBuf},
-    process::Command,
+    process::{Command, Stdio},
     sync::Mutex,
 };
 
-use damper_tests::{Host, Ran, guest, root};
+use damper_tests::{Host, Piped, Ran, guest, root};
 
 /// What the SDK has templates for at work.
 const KINDS: [(&str, &str); 4] = [
@@ -431,4 +432,48 @@ fn nested(manifest: &[u8], depth: usize) -> Vec<u8> {
     }
     component.extend(manifest);
     component
+}
+
+#[test]
+fn a_plugin_runs_while_it_is_written_and_tells_its_verdicts() {
+    let _one_at_a_time = BUILDING.lock();
+    let host = Host::start();
+    let made = plugin(
+        &host,
+        host.work(),
+        &["new", "acme/live-guard", "--kind", "guard"],
+    );
+    assert_eq!(made.code, 0, "{made:?}");
+    let project = host.work().join("live-guard");
+    let refused = plugin(&host, &project, &["dev"]);
+    assert_eq!(refused.code, 5, "{refused:?}");
+    assert!(refused.stderr.contains("--yes"), "{refused:?}");
+    let mut command = host.command();
+    command
+        .args(["plugin", "dev", "--yes", "--remove"])
+        .current_dir(&project)
+        .env("CARGO_TARGET_DIR", target_folder())
+        .env("CARGO_NET_OFFLINE", "true")
+        .stdin(Stdio::null())
+        .stdout(Stdio::piped());
+    let mut dev = Piped::new(&mut command);
+    line_with(&mut dev, "watching the sources");
+    assert_eq!(host.bash("echo --force")["ending"], "denied");
+    assert!(line_with(&mut dev, "ask ").contains("word"));
+
+    dev.interrupt();
+    assert!(dev.output().stdout.contains("the row `live-guard` is gone"));
+    let patch = fs::read_to_string(host.patch_file()).unwrap();
+    assert!(!patch.contains("live-guard"), "{patch}");
+}
+
+/// Reads what a command prints up to a line that holds a text.
+fn line_with(command: &mut Piped, expected: &str) -> String {
+    let mut line = String::new();
+    while !line.contains(expected) {
+        line.clear();
+        let read = command.stdout.read_line(&mut line).unwrap();
+        assert!(read > 0, "the command ended before it said `{expected}`");
+    }
+    line
 }

@@ -386,6 +386,13 @@ impl Piped {
         }
     }
 
+    /// Interrupts it, as Ctrl-C does.
+    pub fn interrupt(&self) {
+        let pid = self.child.id().to_string();
+        let sent = Command::new("kill").args(["-INT", &pid]).status().unwrap();
+        assert!(sent.success());
+    }
+
     /// Kills it.
     pub fn kill(&mut self) {
         self.child.kill().unwrap();

@@ -12,7 +12,9 @@ use damper_call::RowId;
 use damper_journal::{Event, Record};
 use damper_kit::{BuildError, Step};
 use damper_profile::{Source, remove};
-use damper_serve::{Home, ReloadReport, Request, RowView, Status, connect, connect_or_start};
+use damper_serve::{
+    Client, Home, ReloadReport, Request, RowView, Status, connect, connect_or_start,
+};
 use damper_wasm::Manifest;
 use notify::{RecursiveMode, Watcher as _};
 use tokio::sync::mpsc;
@@ -123,8 +125,8 @@ async fn live(arguments: &DevArguments, row: &RowId, made: &Made) -> anyhow::Res
     }
     tell_row(&home, row).await?;
     let mut changes = watch(&arguments.path)?;
+    let following = tokio::spawn(follow(journal(&home).await?, row.clone()));
     show::line("watching the sources; Ctrl-C ends this");
-    let following = tokio::spawn(follow(home.clone(), row.clone()));
     loop {
         tokio::select! {
             ended = tokio::signal::ctrl_c() => {
@@ -136,7 +138,9 @@ async fn live(arguments: &DevArguments, row: &RowId, made: &Made) -> anyhow::Res
             }
         }
         while tokio::time::timeout(SETTLE, changes.recv()).await.is_ok() {}
-        match make(&arguments.path) {
+        let folder = arguments.path.clone();
+        // Building takes a while, and what calls are told meanwhile is told at once.
+        match tokio::task::spawn_blocking(move || make(&folder)).await? {
             Ok(Some(_made)) => tell_row(&home, row).await?,
             Ok(None) => show::error("the one that runs is kept"),
             Err(error) => show::error(&format!("{error:#}; the one that runs is kept")),
@@ -233,14 +237,21 @@ impl Watched {
     }
 }
 
-/// Tells what the row's plugin says, as it happens.
-async fn follow(home: Home, row: RowId) -> anyhow::Result<()> {
-    let mut client = connect(&home).await?;
-    let from_now_on = Request::Log {
-        last: 0,
+/// Returns a connection on which all records come from now on.
+async fn journal(home: &Home) -> anyhow::Result<Client> {
+    let mut client = connect(home).await?;
+    let request = Request::Log {
+        last: 1,
         follow: true,
     };
-    client.begin(&from_now_on).await?;
+    client.begin(&request).await?;
+    // Once the newest one has come, none that follows is missed.
+    client.next::<Record>().await?;
+    Ok(client)
+}
+
+/// Tells what the row's plugin says, as it happens.
+async fn follow(mut client: Client, row: RowId) -> anyhow::Result<()> {
     while let Some(record) = client.next::<Record>().await? {
         if let Some(line) = told(&record.event, &row) {
             show::line(&line);
