@@ -461,6 +461,20 @@ fn a_plugin_runs_while_it_is_written_and_tells_its_verdicts() {
     assert_eq!(host.bash("echo --force")["ending"], "denied");
     assert!(line_with(&mut dev, "ask ").contains("word"));
 
+    let first = host.row("live-guard")["digest_running"].clone();
+    let source = project.join("src/lib.rs");
+    let text = fs::read_to_string(&source).unwrap();
+    fs::write(
+        &source,
+        text.replace("it says `{word}`", "it shouts `{word}`"),
+    )
+    .unwrap();
+    line_with(&mut dev, "live-guard           running");
+    assert_ne!(host.row("live-guard")["digest_running"], first);
+    let denied = host.bash("echo --force");
+    let text = denied["text"].as_str().unwrap();
+    assert!(text.contains("it shouts"), "{text}");
+
     dev.interrupt();
     assert!(dev.output().stdout.contains("the row `live-guard` is gone"));
     let patch = fs::read_to_string(host.patch_file()).unwrap();
