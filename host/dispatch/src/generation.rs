@@ -63,7 +63,7 @@ pub enum Running {
     /// Native tools.
     Native(Vec<NativeTool>),
     /// A plugin.
-    Plugin(Loaded),
+    Plugin(Arc<Loaded>),
 }
 
 /// A plugin with all its hooks ready to be asked.
@@ -93,7 +93,7 @@ pub(crate) struct ToolEntry {
 #[derive(Debug, Clone)]
 pub(crate) enum GuardVote {
     /// Its plugin is asked.
-    Ask(Loaded),
+    Ask(Arc<Loaded>),
     /// It does not run although it should; this is why.
     Failed(String),
 }
@@ -197,7 +197,9 @@ impl InstalledRow {
     /// Returns the row's plugin if it runs and has a hook.
     pub(crate) fn plugin(&self, hook: Hook) -> Option<&Loaded> {
         match &self.running {
-            Running::Plugin(loaded) if loaded.plugin.manifest.hooks.contains(&hook) => Some(loaded),
+            Running::Plugin(loaded) if loaded.plugin.manifest.hooks.contains(&hook) => {
+                Some(loaded.as_ref())
+            }
             Running::Plugin(_) | Running::Native(_) | Running::Nothing => None,
         }
     }
@@ -216,7 +218,7 @@ impl InstalledRow {
         match (&self.running, &self.state) {
             (Running::Plugin(loaded), _) => {
                 let is_guard = self.plugin(Hook::Guard).is_some();
-                is_guard.then(|| GuardVote::Ask(loaded.clone()))
+                is_guard.then(|| GuardVote::Ask(Arc::clone(loaded)))
             }
             (Running::Nothing, RowState::Failed(_))
                 if self.declared.is_some() && !self.declares(Hook::Guard) =>

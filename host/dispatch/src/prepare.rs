@@ -192,7 +192,7 @@ impl Preparation<'_> {
         }
         match load(self.runtime, row, captured).await {
             Ok(loaded) => {
-                let running = Running::Plugin(loaded);
+                let running = Running::Plugin(Arc::new(loaded));
                 self.settle(
                     row,
                     before,
@@ -290,7 +290,7 @@ impl Preparation<'_> {
         match (&good_row.kind, captured) {
             (RowKind::Plugin(_), Some(captured)) => {
                 match load(self.runtime, good_row, captured).await {
-                    Ok(loaded) => (good_row.clone(), Running::Plugin(loaded)),
+                    Ok(loaded) => (good_row.clone(), Running::Plugin(Arc::new(loaded))),
                     Err(why) => {
                         tracing::warn!(row = %row.id, why, "the last good form of the row does not load either");
                         (row.clone(), Running::Nothing)
