@@ -19,7 +19,10 @@ use crate::{
 const ROW: &str = "each-hook";
 
 /// Asks each hook in turn.
-#[expect(clippy::too_many_lines, reason = "one line a hook, which reads best as a list")]
+#[expect(
+    clippy::too_many_lines,
+    reason = "one line a hook, which reads best as a list"
+)]
 pub(crate) async fn alone(scale: Scale) -> anyhow::Result<Vec<Line>> {
     let inside = Inside::start().await?;
     let turns = scale.of(1_000, 10);
