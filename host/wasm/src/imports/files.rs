@@ -130,6 +130,8 @@ impl Reach {
         if !metadata.is_file() {
             return Err(FileError::InvalidPath("not a regular file".to_owned()));
         }
+        // Beyond the end there is nothing, and not every offset can be sought.
+        let offset = offset.min(metadata.len());
         file.seek(io::SeekFrom::Start(offset))?;
         let mut bytes = Vec::new();
         file.take(u64::from(length.min(MAX_PIECE)))
